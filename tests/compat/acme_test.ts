@@ -1,7 +1,10 @@
 /** ACME against Pebble, the small server of Let's Encrypt for tests. Skipped where there is no Go. */
 import assert from "node:assert/strict";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { Agent } from "node:https";
 import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
+import { fileURLToPath } from "node:url";
 import { axios } from "acme-client";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
 import { AcmeCertificate } from "../../cloud/operations/acme/acme_certificate.ts";
@@ -17,6 +20,11 @@ import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { bootstrapFolder } from "../../cloud/local/bootstrap/bootstrap_testing.ts";
+import { Program } from "../e2e/program.ts";
+import { freePort } from "../ports/free_port.ts";
+import { GrpcCaller } from "./grpc_caller.ts";
 import { buildGoProgram } from "./go_program.ts";
 
 const program = await buildGoProgram({
@@ -25,17 +33,20 @@ const program = await buildGoProgram({
   package: "github.com/letsencrypt/pebble/v2/cmd/pebble",
 });
 
-/** A port that was free a moment ago. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
+const PROGRAMS = Deno.env.get("MACHINE_TEST_BINARIES") ??
+  fileURLToPath(new URL("../../bin", import.meta.url));
+
+interface PebblePlace {
+  readonly directoryUrl: string;
+  readonly folder: string;
+  /** The authority of Pebble's own certificate, PEM. */
+  readonly ownRoot: string;
+  /** The root of what it issues, PEM. */
+  issuedRoot(): Promise<string>;
 }
 
 /** Pebble with a certificate of its own, which requests names at `httpPort`. */
-async function withPebble(
-  httpPort: number,
-  work: (place: { directoryUrl: string; folder: string }) => Promise<void>,
-) {
+async function withPebble(httpPort: number, work: (place: PebblePlace) => Promise<void>) {
   const folder = await Deno.makeTempDir({ prefix: "machine-pebble-" });
   const authority = await CertificateAuthority.open(folder, { now: new Date() });
   const pair = await authority.issue({
@@ -46,14 +57,14 @@ async function withPebble(
   const [certificate, privateKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   await Deno.writeTextFile(certificate, pair.certificate);
   await Deno.writeTextFile(privateKey, pair.key);
-  const port = freePort();
+  const [port, managementPort] = [freePort(), freePort()];
   const config = join(folder, "pebble.json");
   await Deno.writeTextFile(
     config,
     JSON.stringify({
       pebble: {
         ...{ listenAddress: `127.0.0.1:${port}`, certificate, privateKey, httpPort },
-        ...{ managementListenAddress: `127.0.0.1:${freePort()}`, tlsPort: freePort() },
+        ...{ managementListenAddress: `127.0.0.1:${managementPort}`, tlsPort: freePort() },
         profiles: { default: { description: "d", validityPeriod: 7_776_000 } },
       },
     }),
@@ -73,7 +84,11 @@ async function withPebble(
       deadlineMs: 60_000,
       what: "Pebble",
     });
-    await work({ directoryUrl, folder });
+    await work({
+      ...{ directoryUrl, folder, ownRoot: authority.rootPem },
+      issuedRoot: async () =>
+        (await axios.get<string>(`https://localhost:${managementPort}/roots/0`)).data,
+    });
   } finally {
     agent.destroy();
     axios.defaults.httpsAgent = before;
@@ -177,3 +192,69 @@ Deno.test(
     }
   },
 );
+
+Deno.test(
+  "machine-cloud serves a certificate by ACME, with which a stock server starts",
+  { ignore: ignoreBecause(import.meta.url, program.missing) },
+  async () => {
+    const challengePort = freePort();
+    await withPebble(challengePort, async ({ directoryUrl, folder, ownRoot, issuedRoot }) => {
+      const dataDir = join(folder, "cloud");
+      const port = freePort();
+      const url = `https://localhost:${port}`;
+      const made = await bootstrapFolder(dataDir);
+      const trusted = join(folder, "trusted.pem");
+      await Deno.writeTextFile(trusted, ownRoot);
+      const cloud = Program.start({
+        name: "machine-cloud",
+        command: join(PROGRAMS, "machine-cloud"),
+        args: [
+          ...["serve", "--data", dataDir, "--listen", `127.0.0.1:${port}`, "--public-url", url],
+          ...["--acme-domain", "localhost", "--acme-directory", directoryUrl],
+          ...["--acme-listen", `127.0.0.1:${challengePort}`],
+        ],
+        env: { SSL_CERT_FILE: trusted, DENO_TLS_CA_STORE: undefined },
+      });
+      try {
+        await cloud.waitForLine(/serving/, 120_000);
+        const root = await issuedRoot();
+        await waitFor(() => isTrusted(port, root), {
+          deadlineMs: 120_000,
+          what: "a certificate by ACME",
+        });
+        const server = new GrpcCaller(url, root);
+        try {
+          const id = made.part_id;
+          await server.signIn(id, "robot-secret", made.part_secret);
+          const { config } = await server.unary(RobotService.method.config, { id });
+          assert.equal(config?.cloud?.signalingAddress, `localhost:${port}`);
+          assert.equal(config?.cloud?.signalingInsecure, false);
+          // Machines have theirs of the cloud's own authority, whatever the cloud itself has.
+          const own = await server.unary(RobotService.method.certificate, { id });
+          const leaf = new X509Certificate(own.tlsCertificate);
+          assert.equal(leaf.checkHost(made.fqdn), made.fqdn);
+          assert.ok(leaf.checkPrivateKey(createPrivateKey(own.tlsPrivateKey)));
+          assert.ok(!leaf.checkIssued(new X509Certificate(root)));
+        } finally {
+          server.close();
+        }
+      } finally {
+        await cloud.stop(20_000);
+      }
+    });
+  },
+);
+
+/** Whether a handshake for the name ends with a certificate that the root vouches for. */
+function isTrusted(port: number, root: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connectTls(
+      { host: "127.0.0.1", port, servername: "localhost", ca: root },
+      () => {
+        resolve(socket.authorized);
+        socket.destroy();
+      },
+    );
+    socket.on("error", () => resolve(false));
+  });
+}
