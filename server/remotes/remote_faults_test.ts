@@ -1,9 +1,16 @@
 /** Remotes that misbehave: each is in status with what to do, and memory stays bounded. */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createServer, type ServerHttp2Stream } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import {
+  ResourceNamesResponseSchema,
+  RobotService,
+} from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { RpcRouter } from "../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../shared/rpc/server/server.ts";
@@ -161,5 +168,43 @@ Deno.test("a peer that speaks something else is reported", async () => {
   } finally {
     garbage.close();
     await accepting.catch(() => undefined);
+  }
+});
+
+Deno.test("a remote whose status has messages without end is used without it", async () => {
+  const remote = createServer();
+  const endless = Promise.withResolvers<void>();
+  remote.on("stream", (stream: ServerHttp2Stream, headers) => {
+    stream.on("error", () => {});
+    stream.respond({ ":status": 200, "content-type": "application/grpc" }, {
+      waitForTrailers: true,
+    });
+    const message = (bytes: Uint8Array) => {
+      const head = new Uint8Array(5);
+      new DataView(head.buffer).setUint32(1, bytes.length);
+      return Buffer.concat([head, bytes]);
+    };
+    if (headers[":path"]?.endsWith("/ResourceNames")) {
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      const names = create(ResourceNamesResponseSchema, { resources: [sensor("s")] });
+      stream.end(message(toBinary(ResourceNamesResponseSchema, names)));
+      return;
+    }
+    stream.on("close", () => endless.resolve());
+    const more = () => {
+      while (!stream.destroyed && stream.write(message(new Uint8Array(0))));
+    };
+    stream.on("drain", more);
+    more();
+  });
+  await new Promise<void>((resolve) => remote.listen(0, "127.0.0.1", resolve));
+  try {
+    const { port } = remote.address() as AddressInfo;
+    await using manager = new Manager(`127.0.0.1:${port}`);
+    await manager.until(/^ready$/);
+    await endless.promise;
+    assert.deepEqual(manager.specs.map(({ name }) => name), ["r:s"]);
+  } finally {
+    remote.close();
   }
 });
