@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import { COMMON, OWN_FLAGS, QUICKJS, type Recipe } from "./recipes.ts";
 import { forEachAtOnce, run } from "./run.ts";
-import { bundleScript, ENTRY } from "./script.ts";
+import { bundleScript, ENTRY, tableEntries } from "./script.ts";
 import { type Library, sourcesOf } from "./sources.ts";
 import type { Project } from "./project.ts";
 import type { Toolchain } from "./toolchain.ts";
@@ -74,7 +74,9 @@ export class Objects {
     const flags = [...recipe.flags, ...include, ...this.#settings];
     // Compiled again with other settings; the sources are pinned.
     const texts = [toolchain.settings, JSON.stringify([library, recipe, COMMON, this.#settings])];
-    for (const file of settings) texts.push(await Deno.readTextFile(join(root, file)));
+    for (const file of [...settings, ...library.patch ? [library.patch] : []]) {
+      texts.push(await Deno.readTextFile(join(root, file)));
+    }
     const hash = new Uint8Array(
       await crypto.subtle.digest("SHA-256", new TextEncoder().encode(texts.join("\n"))),
     ).toHex().slice(0, 16);
@@ -100,7 +102,7 @@ export class Objects {
   /**
    * Objects of the host's own sources, made again each time in a folder.
    *
-   * @param folder has `bytecode.h`
+   * @param folder has `bytecode.h` and `table_entries.h`
    * @param skip names of sources that are not the program's
    */
   async host(
@@ -143,7 +145,7 @@ export class Objects {
   }
 
   /**
-   * Writes `bytecode.h` of the script; this target is the computer's own. Gives its size.
+   * Writes `bytecode.h` of the script, and `table_entries.h`; this target is the computer's own. Gives its size.
    *
    * @param lean for little memory: with short names, and stacks without lines
    */
@@ -154,6 +156,7 @@ export class Objects {
   ): Promise<number> {
     const { root } = this.#options;
     const script = join(folder, "micro.js");
+    await Deno.writeTextFile(join(folder, "table_entries.h"), tableEntries());
     await Deno.writeTextFile(script, await bundleScript(root, entry, { lean }));
     const [engine] = await this.#compiled([QUICKJS]);
     if (!engine) throw new Error("there is no engine");

@@ -51,6 +51,7 @@ export const FIRMWARE_RECIPES: readonly Recipe[] = [
       "-fno-strict-aliasing",
       ..."-Os -D_GNU_SOURCE -funsigned-char -w -D__wasi__".split(" "),
       ..."-D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=1".split(" "),
+      ..."-DQJS_DISABLE_PARSER -DJS_ARENA_SIZE=1024".split(" "),
     ],
   },
   MBEDTLS,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { build, type BuildOptions, stop } from "esbuild";
+import { build, type BuildOptions, type Plugin, stop } from "esbuild";
+import { ENUMS, MESSAGES, METHODS } from "../../shared/gen/micro/messages.ts";
 import type { Project } from "./project.ts";
 
 /** The module that a native host starts, relative to the root of the checkout. */
@@ -31,12 +32,29 @@ export async function bundleScript(
       minifySyntax: true,
       minifyIdentifiers: lean,
       legalComments: "none",
+      plugins: [nativeTables(root)],
       logLevel: "silent",
     });
     return result.outputFiles?.[0]?.text ?? "";
   } finally {
     await stop();
   }
+}
+
+/** The tables are in the C part: {@link tableEntries}. */
+function nativeTables(root: string): Plugin {
+  const path = join(root, "micro/hosts/native/tables.ts");
+  return {
+    name: "tables",
+    setup: (build) => build.onResolve({ filter: /^\.\/tables\.ts$/ }, () => ({ path })),
+  };
+}
+
+/** Lines of C with the entries of all tables, in the order of their names. */
+export function tableEntries(): string {
+  const entries = Object.entries({ ...MESSAGES, ...ENUMS, ...METHODS });
+  return entries.map((entry) => `{${entry.map((text) => JSON.stringify(text)).join(", ")}},\n`)
+    .sort().join("");
 }
 
 function projectInput(root: string, { folder, updateKey }: Project): BuildOptions {

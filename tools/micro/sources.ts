@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { homedir } from "node:os";
 import { digest, Pins, requireDigest } from "../compile/pins.ts";
@@ -13,6 +13,8 @@ export interface Library {
   readonly version: string;
   /** Folder of the sources in the crate. */
   readonly folder: string;
+  /** What is changed in them: a file in the form of `git apply`, relative to the root. */
+  readonly patch?: string;
 }
 
 /** `cargo info` came with 1.82. */
@@ -26,6 +28,7 @@ export const LIBRARIES = {
     crate: "libquickjs-ng-sys",
     version: "0.14.0",
     folder: "embed/quickjs",
+    patch: "tools/micro/quickjs-ng.patch",
   },
   mbedtls: {
     name: "mbedtls",
@@ -57,8 +60,12 @@ export const LIBRARIES = {
  * @throws Error saying what is missing, or that the file is not the pinned one.
  */
 export async function sourcesOf(library: Library, root: string, home: string): Promise<string> {
-  const { crate, version } = library;
-  const folder = join(home, `${crate}-${version}`);
+  const { crate, version, patch } = library;
+  const patchFile = patch && join(root, patch);
+  const mark = patchFile
+    ? `-${(await digest("SHA-256", await Deno.readFile(patchFile))).slice(0, 8)}`
+    : "";
+  const folder = join(home, `${crate}-${version}${mark}`);
   const sources = join(folder, library.folder);
   if (await exists(sources)) return sources;
   const pins = new Pins(await Deno.readTextFile(join(root, "tools", "pins.txt")));
@@ -73,7 +80,9 @@ export async function sourcesOf(library: Library, root: string, home: string): P
   const work = await Deno.makeTempDir({ dir: home, prefix: ".unpacking-" });
   try {
     await run("tar", ["-xzf", file, "-C", work]);
-    await Deno.rename(join(work, `${crate}-${version}`), folder);
+    const unpacked = join(work, `${crate}-${version}`);
+    if (patchFile) await apply(patchFile, join(unpacked, library.folder));
+    await Deno.rename(unpacked, folder);
   } catch (error) {
     // Another build was first.
     if (!await exists(sources)) throw error;
@@ -81,6 +90,12 @@ export async function sourcesOf(library: Library, root: string, home: string): P
     await Deno.remove(work, { recursive: true });
   }
   return sources;
+}
+
+/** Changes sources; as a folder of its own, whatever checkout it lies in. */
+async function apply(patch: string, folder: string): Promise<void> {
+  const env = { GIT_CEILING_DIRECTORIES: dirname(folder) };
+  await run("git", ["apply", "--whitespace=nowarn", patch], { cwd: folder, env });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Messages, METHODS, type Methods } from "../../../shared/gen/micro/messages.ts";
+import type { Messages, Methods } from "../../../shared/gen/micro/messages.ts";
 import { concat } from "../bytes/bytes.ts";
 import { fromUtf8 } from "../bytes/utf8.ts";
 import type { Host, TimerId } from "../host/host.ts";
@@ -11,6 +11,7 @@ import {
   type Fields,
   type Input,
 } from "../proto/codec.ts";
+import { methodTypes } from "../proto/fields.ts";
 import { envelopeHead, Envelopes } from "../rpc/envelopes.ts";
 import { Code, type CodeName, RpcError } from "../rpc/errors.ts";
 
@@ -42,7 +43,7 @@ export class CloudClient {
   }
 
   /** @throws RpcError; `unavailable` where the cloud cannot be reached */
-  async call<P extends keyof Methods & keyof typeof METHODS>(
+  async call<P extends keyof Methods>(
     path: P,
     input: Input<Methods[P]["input"]>,
   ): Promise<Methods[P]["output"]> {
@@ -134,7 +135,7 @@ export class CloudClient {
     this.#streams.close();
   }
 
-  async #once<P extends keyof Methods & keyof typeof METHODS>(
+  async #once<P extends keyof Methods>(
     path: P,
     input: Input<Methods[P]["input"]>,
   ): Promise<Methods[P]["output"]> {
@@ -151,17 +152,18 @@ export class CloudClient {
     return this.#token = accessToken;
   }
 
-  async #post<P extends keyof Methods & keyof typeof METHODS>(
+  async #post<P extends keyof Methods>(
     path: P,
     input: Input<Methods[P]["input"]>,
     headers: Readonly<Record<string, string>>,
   ): Promise<Methods[P]["output"]> {
-    const [inputName = "", outputName = ""] = METHODS[path].split(" ");
+    const types = methodTypes(path);
+    if (!types) throw new Error(`there is no method ${path}`);
     const response = await this.#calls.request({
       method: "POST",
       path,
       headers: { "content-type": "application/proto", "connect-protocol-version": "1", ...headers },
-      body: encodeMessage(inputName, input as Fields),
+      body: encodeMessage(types.input, input as Fields),
       timeoutMs: CALL_TIMEOUT_MS,
       most: MOST_ANSWER_BYTES,
     }).catch((error: Error) => {
@@ -169,7 +171,7 @@ export class CloudClient {
     });
     this.#setClock(response.headers.get("date"));
     if (response.status !== 200) throw failureOf(response.status, response.body);
-    return decodeMessage(outputName, response.body) as Methods[P]["output"];
+    return decodeMessage(types.output, response.body) as Methods[P]["output"];
   }
 
   /** A device without a battery learns the time from its cloud, to a second. */

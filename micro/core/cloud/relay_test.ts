@@ -37,7 +37,8 @@ function setUp(perform: (request: Uint8Array) => Promise<Uint8Array> | Uint8Arra
         callers.push(caller);
         if (path.includes("Shutdown")) throw new RpcError("permission_denied", "not for you");
         return {
-          ...{ path: path as Admitted["path"], caller: undefined, session: undefined },
+          types: { input: "", output: "", moves: false },
+          ...{ path, caller: undefined, session: undefined },
           most: 1000,
         };
       },

@@ -1,9 +1,10 @@
-import { type JsonObject, type Messages, METHODS } from "../../../shared/gen/micro/messages.ts";
+import type { JsonObject, Messages } from "../../../shared/gen/micro/messages.ts";
 import type { CloudClient } from "../cloud/cloud_client.ts";
 import type { Capture, MachineConfig } from "../cloud/machine_config.ts";
 import type { Host, TimerId } from "../host/host.ts";
 import type { LogQueue } from "../log/log_queue.ts";
 import type { Fields, Input } from "../proto/codec.ts";
+import { methodTypes } from "../proto/fields.ts";
 import { toJson } from "../proto/json.ts";
 import { methodOf, SERVICES } from "../resources/apis.ts";
 import type { ResourceGraph } from "../resources/graph.ts";
@@ -200,11 +201,9 @@ async function read(
   const resource = graph.find(api, name);
   if (!resource) throw new Error("the resource has an error, or is not there");
   const service = (SERVICES as Readonly<Record<string, string>>)[api];
-  const full = [`Get${method}`, method].find((one) => `/${service}/${one}` in METHODS);
+  const full = [`Get${method}`, method].find((one) => methodTypes(`/${service}/${one}`));
   const own = full === undefined ? undefined : methodOf(resource, full);
   if (!own) throw new Error(`there is no method ${method}`);
   const answer = await own({ name });
-  const path = `/${service}/${full}` as keyof typeof METHODS;
-  const [, output = ""] = METHODS[path].split(" ");
-  return toJson(output, answer as Fields);
+  return toJson(methodTypes(`/${service}/${full}`)?.output ?? "", answer as Fields);
 }

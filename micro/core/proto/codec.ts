@@ -34,7 +34,7 @@ export function decode<N extends keyof Messages>(name: N, bytes: Uint8Array): Me
 /** {@link encode} of a message whose name is known when the call comes. */
 export function encodeMessage(name: string, message: Fields): Uint8Array {
   const writer = new Writer();
-  for (const field of fieldsOf(name).list) {
+  for (const field of fieldsOf(name)) {
     const value = message[field.name];
     if (value === undefined) continue;
     if (field.label === "list") writeList(writer, field, value as readonly unknown[]);
@@ -158,14 +158,14 @@ export function decodeMessage(
   if (depth > MOST_NESTED) throw new WireError(`more than ${MOST_NESTED} levels of messages`);
   const fields = fieldsOf(name);
   const message: Record<string, unknown> = {};
-  for (const field of fields.list) {
+  for (const field of fields) {
     const value = emptyValue(field);
     if (value !== undefined) message[field.name] = value;
   }
   const reader = new Reader(bytes);
   while (!reader.done) {
     const tag = reader.uint32();
-    const field = fields.byNumber.get(tag >>> 3);
+    const field = fields.find(({ number }) => number === tag >>> 3);
     const wire = tag & 7;
     const expected = field && wireType(field.kind);
     if (!field) reader.skip(wire);

@@ -110,7 +110,7 @@ function randomMessage(random: () => number, name: string, depth = 0): Record<st
   const message: Record<string, unknown> = {};
   const oneof = name === "viam.app.datasync.v1.SensorData" ? "binary" : undefined;
   const event = name === "machine.cloud.v1.WatchResponse" ? Math.floor(random() * 5) : undefined;
-  for (const [i, field] of fieldsOf(name).list.entries()) {
+  for (const [i, field] of fieldsOf(name).entries()) {
     if (field.name === oneof || event !== undefined && event !== i) continue;
     if (field.label === "optional" && (depth > 3 || random() < 0.3)) continue;
     const many = () => Array.from({ length: depth > 3 ? 0 : Math.floor(random() * 4) });

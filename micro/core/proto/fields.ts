@@ -1,4 +1,4 @@
-import { ENUMS, MESSAGES } from "../../../shared/gen/micro/messages.ts";
+import { tableEntry } from "./tables.ts";
 
 /**
  * - `s` string, `b` bool, `y` bytes, `d` double, `f` float, `e` enum
@@ -34,29 +34,30 @@ export interface Field {
   readonly of: string;
 }
 
-/** The fields of a message by number and by name. */
-export interface Fields {
-  readonly list: readonly Field[];
-  readonly byNumber: ReadonlyMap<number, Field>;
-}
-
 const LABELS: Readonly<Record<string, Field["label"]>> = {
   "?": "optional",
   "*": "list",
   "%": "map",
 };
 
-/** The tables of messages, each parsed when it is used first. */
-const parsed = new Map<string, Fields>();
+/** Messages whose fields stay parsed: each takes some hundred bytes, and most are rarely used. */
+const MOST_PARSED = 10;
 
-/** The fields of a message of {@link MESSAGES}. */
-export function fieldsOf(message: string): Fields {
+const parsed = new Map<string, readonly Field[]>();
+
+/** The fields of a message. @throws Error where there is no such message */
+export function fieldsOf(message: string): readonly Field[] {
   const known = parsed.get(message);
   if (known) return known;
-  const text = (MESSAGES as Readonly<Record<string, string>>)[message];
+  const text = tableEntry(message);
   if (text === undefined) throw new Error(`there is no message ${message}`);
-  const list = text.split(";").filter(Boolean).map(parseField);
-  const fields = { list, byNumber: new Map(list.map((field) => [field.number, field])) };
+  const fields = text.split(";").filter(Boolean).map(parseField);
+  if (parsed.size >= MOST_PARSED) {
+    for (const oldest of parsed.keys()) {
+      parsed.delete(oldest);
+      break;
+    }
+  }
   parsed.set(message, fields);
   return fields;
 }
@@ -70,7 +71,22 @@ function parseField(text: string): Field {
 
 /** The names of an enum's values, by number. */
 export function enumNames(name: string): readonly string[] {
-  return ((ENUMS as Readonly<Record<string, string>>)[name] ?? "").split(",");
+  return (tableEntry(name) ?? "").split(",");
+}
+
+/** What a method takes and gives, and whether it moves something. */
+export interface MethodTypes {
+  readonly input: string;
+  readonly output: string;
+  readonly moves: boolean;
+}
+
+/** The types of a method, by its path `/SERVICE/METHOD`; undefined: there is no such method. */
+export function methodTypes(path: string): MethodTypes | undefined {
+  const text = path.startsWith("/") ? tableEntry(path) : undefined;
+  if (text === undefined) return undefined;
+  const [input = "", output = "", moves] = text.split(" ");
+  return { input, output, moves: moves === "moves" };
 }
 
 /** The value of a field that is not in the message; undefined for optional ones. */

@@ -7,7 +7,7 @@ import { WireError } from "./wire.ts";
 /** The message in protobuf's JSON form, fields with zero values left out. */
 export function toJson(name: string, message: Fields): JsonObject {
   const json: JsonObject = {};
-  for (const field of fieldsOf(name).list) {
+  for (const field of fieldsOf(name)) {
     const value = message[field.name];
     if (value === undefined) continue;
     if (field.label === "list") {
@@ -64,7 +64,7 @@ export function fromJson(name: string, json: Json, path = name): Record<string, 
     throw new WireError(`${path} must be an object`);
   }
   const message: Record<string, unknown> = {};
-  for (const field of fieldsOf(name).list) {
+  for (const field of fieldsOf(name)) {
     const given = json[field.name] ?? json[snakeCase(field.name)];
     const at = `${path}.${field.name}`;
     if (given === undefined || given === null && field.kind !== "V") {

@@ -1,6 +1,7 @@
-import { type Messages, METHODS } from "../../../shared/gen/micro/messages.ts";
+import type { Messages } from "../../../shared/gen/micro/messages.ts";
 import type { MachineConfig } from "../cloud/machine_config.ts";
 import { decodeMessage, encodeMessage, type Fields, type Input } from "../proto/codec.ts";
+import { type MethodTypes, methodTypes } from "../proto/fields.ts";
 import { fromJson, toJson } from "../proto/json.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import { WireError } from "../proto/wire.ts";
@@ -31,7 +32,8 @@ const WITHOUT_SESSION: ReadonlySet<string> = new Set([
 
 /** What is known of a call before its body. */
 export interface Admitted {
-  readonly path: keyof typeof METHODS;
+  readonly path: string;
+  readonly types: MethodTypes;
   readonly caller: Caller | undefined;
   /** The session that it belongs to. */
   readonly session: Session | undefined;
@@ -72,15 +74,16 @@ export class Services {
 
   #admit(path: string, caller: Caller | undefined, sessionId: string): Admitted {
     const { access, sessions } = this.options;
-    const known = Object.hasOwn(METHODS, path) && !/^\/(viam\.app|machine\.cloud)\./.test(path);
-    if (!known) {
+    const types = /^\/(viam\.app|machine\.cloud)\./.test(path) ? undefined : methodTypes(path);
+    if (!types) {
       if (!caller) throw new RpcError("unauthenticated", "authentication required");
       throw new RpcError("unimplemented", `this machine does not serve ${path.slice(0, 100)}`);
     }
     access.check(caller, path);
     if (this.#running >= MOST_CALLS) throw new RpcError("resource_exhausted", "too many calls");
     return {
-      path: path as keyof typeof METHODS,
+      path,
+      types,
       caller,
       session: caller && sessionId !== "" && !WITHOUT_SESSION.has(path)
         ? sessions.seen(caller.entity, sessionId)
@@ -91,8 +94,7 @@ export class Services {
 
   /** Performs a call. @throws RpcError, or whatever a driver throws */
   async call(admitted: Admitted, body: Uint8Array, coding: Coding): Promise<Uint8Array> {
-    const { path } = admitted;
-    const [input = "", output = ""] = METHODS[path].split(" ");
+    const { input, output } = admitted.types;
     this.#running++;
     try {
       const request = readRequest(input, body, coding);
@@ -106,7 +108,7 @@ export class Services {
   }
 
   #perform(admitted: Admitted, request: Record<string, unknown>): unknown {
-    const { path, caller } = admitted;
+    const { path, types, caller } = admitted;
     if (path === SIGN_IN) {
       return this.#signIn(request as unknown as Messages["proto.rpc.v1.AuthenticateRequest"]);
     }
@@ -127,9 +129,7 @@ export class Services {
     }
     const own = methodOf(resource, method);
     if (!own) throw new RpcError("unimplemented", `${name} does not support ${method}`);
-    return METHODS[path].endsWith(" moves")
-      ? this.#move(admitted, name, own, request)
-      : own(request);
+    return types.moves ? this.#move(admitted, name, own, request) : own(request);
   }
 
   async #move({ session }: Admitted, name: string, own: Method, request: unknown) {

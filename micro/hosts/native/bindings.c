@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "platform.h"
+#include "tables.h"
 
 #define FUNCTION(name) \
   static JSValue name(JSContext *ctx, JSValueConst self, int count, JSValueConst *args)
@@ -325,6 +326,19 @@ static const struct {
     {"i2cTransfer", i2c, 4},
     {"pwmSet", pwm, 3},
 };
+
+FUNCTION(table_of) {
+  const char *name = JS_ToCString(ctx, args[0]);
+  if (!name) return JS_EXCEPTION;
+  const char *found = table_entry(name);
+  JS_FreeCString(ctx, name);
+  return found ? JS_NewString(ctx, found) : JS_UNDEFINED;
+}
+
+void bindings_global(JSContext *ctx, JSValueConst global) {
+  JSValue function = JS_NewCFunction(ctx, table_of, "machineMicroTable", 1);
+  JS_SetPropertyStr(ctx, global, "machineMicroTable", function);
+}
 
 JSValue bindings_object(JSContext *ctx) {
   JSValue object = JS_NewObject(ctx);

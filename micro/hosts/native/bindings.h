@@ -7,4 +7,7 @@
 /** A new object with all of them. */
 JSValue bindings_object(JSContext *context);
 
+/** Those that the script needs before it gets that object, as functions of the global one. */
+void bindings_global(JSContext *context, JSValueConst global);
+
 #endif

@@ -163,6 +163,8 @@ bool engine_start(const uint8_t *bytecode, size_t length, size_t heap_limit, con
   limit = heap_limit;
   runtime = JS_NewRuntime2(&COUNTED, NULL);
   context = runtime ? JS_NewContextRaw(runtime) : NULL;
+  // Into an empty context: the bytecode has the numbers of its atoms.
+  JSValue script = context ? JS_ReadObject(context, bytecode, length, JS_READ_OBJ_BYTECODE) : JS_NULL;
   if (!context || !add_language(context)) {
     platform_log("There is not enough memory for the engine.");
     return false;
@@ -172,14 +174,14 @@ bool engine_start(const uint8_t *bytecode, size_t length, size_t heap_limit, con
   JS_SetMaxStackSize(runtime, ENGINE_STACK);
 #endif
   JS_SetHostPromiseRejectionTracker(runtime, rejected, NULL);
-  JSValue script = JS_ReadObject(context, bytecode, length, JS_READ_OBJ_BYTECODE);
+  JSValue global = JS_GetGlobalObject(context);
+  bindings_global(context, global);
   JSValue result = JS_IsException(script) ? script : JS_EvalFunction(context, script);
   if (JS_IsException(result)) {
     log_thrown("the program cannot start");
     return false;
   }
   JS_FreeValue(context, result);
-  JSValue global = JS_GetGlobalObject(context);
   JSValue start = JS_GetPropertyStr(context, global, "machineMicro");
   JSValue arguments[] = {bindings_object(context), JS_NewString(context, options)};
   dispatch = JS_Call(context, start, JS_UNDEFINED, 2, arguments);
