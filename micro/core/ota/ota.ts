@@ -13,13 +13,21 @@ import { textOf } from "../rpc/errors.ts";
 const FLASH_KEY = "ota";
 const ATTEMPTS = 5;
 const PAUSE_MS = 1_000;
-/** Until the next attempts, when the image's server could not be reached. Milliseconds. */
+/**
+ * Until the next attempts, when the image's server could not be reached: twice as long each time, as
+ * each may erase a slot of flash. Milliseconds.
+ */
 export const RETRY_MS = 5 * 60_000;
+const LONGEST_RETRY_MS = 6 * 3600_000;
+/** A server that sends a little now and then holds up an update for so long. Milliseconds. */
+export const DOWNLOAD_MS = 3600_000;
 const HEAD_TIMEOUT_MS = 30_000;
 const SILENCE_MS = 30_000;
 /** New firmware has so long to reach the cloud; then the one before comes back. Milliseconds. */
 export const TRIAL_MS = 5 * 60_000;
 const LARGEST_IMAGE = 16 * 1024 * 1024;
+/** Of an archive, unpacked, with all that stands before the image. */
+const LARGEST_ARCHIVE = LARGEST_IMAGE + 1024 * 1024;
 
 /** The firmware that the configuration wants. */
 interface Wanted {
@@ -54,6 +62,9 @@ export class Ota {
   #busy = false;
   #attributes: JsonObject | undefined;
   #retry: TimerId | undefined;
+  #retryMs = RETRY_MS;
+  /** Breaks off the download that runs. */
+  #breakOff: ((why: string) => void) | undefined;
   #trial: TimerId | undefined;
 
   constructor(private readonly options: OtaOptions) {
@@ -87,6 +98,8 @@ export class Ota {
     // The same in a new configuration breaks off nothing.
     if (JSON.stringify(attributes) !== JSON.stringify(this.#attributes)) {
       this.#attributes = attributes;
+      this.#retryMs = RETRY_MS;
+      this.#breakOff?.("another update is wanted");
     }
     this.#clearRetry();
     if (this.#busy) return;
@@ -104,6 +117,7 @@ export class Ota {
   /** Ends what waits. */
   close(): void {
     this.#attributes = undefined;
+    this.#breakOff?.("the device stops");
     this.#clearRetry();
   }
 
@@ -119,7 +133,7 @@ export class Ota {
         throw new WrongImage(`${wanted.version} was tried and rolled back; it is not tried again`);
       }
       log.write("info", "ota", `downloads ${wanted.version}`);
-      await this.#downloadAndCheck(firmware, wanted);
+      await this.#downloadAndCheck(firmware, wanted, attributes);
       // Somebody wants another one by now, or none.
       if (this.#attributes !== attributes) {
         firmware.finish(false);
@@ -133,9 +147,12 @@ export class Ota {
       return true;
     } catch (error) {
       const later = error instanceof Unreachable && this.#attributes === attributes;
-      const how = later ? `; it is tried again in ${RETRY_MS / 60_000} minutes` : "";
+      const how = later ? `; it is tried again in ${this.#retryMs / 60_000} minutes` : "";
       log.write("error", "ota", `no update: ${textOf(error)}${how}`);
-      if (later) this.#retry = host.setTimer(RETRY_MS, () => void this.apply(attributes));
+      if (later) {
+        this.#retry = host.setTimer(this.#retryMs, () => void this.apply(attributes));
+        this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
+      }
       return false;
     }
   }
@@ -158,6 +175,12 @@ export class Ota {
       const signed = signature?.length === 64 &&
         host.verifyEd25519(publicKey, signedText(version, sha256), signature);
       if (!signed) throw new Error("attributes.signature is not of the key of this firmware");
+      const runs = host.firmware?.version ?? "";
+      if (isOlder(version, runs)) {
+        throw new Error(
+          `${version} is older than ${runs}; sign what is to replace it as a newer version`,
+        );
+      }
     }
     for (const name of attributes.unread) log.write("warn", "ota", `${name} has no effect`);
     return { url, version, sha256, signature };
@@ -168,7 +191,11 @@ export class Ota {
     return kept !== undefined && fromUtf8(kept) === markOf(wanted);
   }
 
-  async #downloadAndCheck(firmware: Firmware, wanted: Wanted): Promise<void> {
+  async #downloadAndCheck(
+    firmware: Firmware,
+    wanted: Wanted,
+    attributes: JsonObject,
+  ): Promise<void> {
     const { host } = this.options;
     let refused = false;
     for (let attempt = 1;; attempt++) {
@@ -177,10 +204,12 @@ export class Ota {
       } catch (error) {
         firmware.finish(false);
         if (error instanceof WrongImage || error instanceof ArchiveError) throw error;
+        if (this.#attributes !== attributes) throw error;
         if (attempt === ATTEMPTS) throw new Unreachable(textOf(error));
         refused = error instanceof Refused;
       }
       await new Promise<void>((resolve) => void host.setTimer(PAUSE_MS, resolve));
+      if (this.#attributes !== attributes) throw new Error("another update is wanted");
     }
   }
 
@@ -195,6 +224,16 @@ export class Ota {
     const { host, headersFor } = this.options;
     const signedIn = await headersFor?.(origin, refused) ?? {};
     const client = new HttpClient(host, origin);
+    let broken: Error | undefined;
+    const breakOff = (error: Error) => {
+      broken ??= error;
+      client.close();
+    };
+    this.#breakOff = (why) => breakOff(new Error(why));
+    const tooLong = host.setTimer(
+      DOWNLOAD_MS,
+      () => breakOff(new Error("the image's server is too slow")),
+    );
     let silence: TimerId | undefined;
     const heard = () => {
       if (silence !== undefined) host.clearTimer(silence);
@@ -217,7 +256,12 @@ export class Ota {
       },
     };
     const file = new FirstFile(image);
-    const gunzip = new Gunzip((bytes) => file.push(bytes));
+    let unpacked = 0;
+    const gunzip = new Gunzip((bytes) => {
+      unpacked += bytes.length;
+      if (unpacked > LARGEST_ARCHIVE) throw new ArchiveError("the archive is too large");
+      file.push(bytes);
+    });
     const isArchive = /\.(tar\.gz|tgz)$/.test(url.replace(/\?.*$/, ""));
     try {
       await client.stream({
@@ -240,9 +284,15 @@ export class Ota {
           heard();
           if (!isArchive) image.onBytes(bytes);
           else if (!file.done) gunzip.push(bytes);
+          // What follows the image is nobody's.
+          if (isArchive && file.done) client.close();
         },
       });
+    } catch (error) {
+      if (broken || !file.done) throw broken ?? error;
     } finally {
+      this.#breakOff = undefined;
+      host.clearTimer(tooLong);
       if (silence !== undefined) host.clearTimer(silence);
       client.close();
     }
@@ -264,4 +314,15 @@ class Refused extends Error {}
 
 function markOf({ version, sha256 }: Wanted): string {
   return `${version} ${hex(sha256)}`;
+}
+
+/** Whether numbers with dots before anything else are lower: `1.9.0` before `1.10.0-rc1`. */
+function isOlder(version: string, than: string): boolean {
+  const numbers = (text: string) => (/^\d+(\.\d+)*/.exec(text)?.[0] ?? "").split(".").map(Number);
+  const [ours, theirs] = [numbers(version), numbers(than)];
+  for (let i = 0; i < Math.max(ours.length, theirs.length); i++) {
+    const difference = (ours[i] ?? 0) - (theirs[i] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
 }

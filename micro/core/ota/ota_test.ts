@@ -7,7 +7,7 @@ import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import type { ConnectionEvents } from "../host/host.ts";
 import { LogQueue } from "../log/log_queue.ts";
 import { FakeHost, turns } from "../testing.ts";
-import { Ota, RETRY_MS, signedText, TRIAL_MS } from "./ota.ts";
+import { DOWNLOAD_MS, Ota, RETRY_MS, signedText, TRIAL_MS } from "./ota.ts";
 
 const IMAGE: Uint8Array = Uint8Array.from({ length: 5000 }, (_, i) => i * 7 & 255);
 const HASH = new Uint8Array(createHash("sha256").update(IMAGE).digest());
@@ -192,8 +192,106 @@ Deno.test("apply() activates no image that is not wanted any more when it is the
   await host.advance(1);
   void updates.apply(undefined);
   await host.advance(60_000);
-  assert.deepEqual(did, ["begin 5000", "drop 5000"]);
+  assert.equal(did[0], "begin 5000");
+  assert.match(did.slice(1).join(), /^drop \d+$/);
   assert.equal(host.restarts, 0);
+});
+
+Deno.test("apply() takes no version that is older than the one that runs, where images are signed", async () => {
+  for (
+    const [version, taken] of [["1.9.0", false], ["1.10", true], ["1.10.1-rc1", true]] as const
+  ) {
+    const { host, did, ota } = device({ version: "1.10.0" });
+    const signature = hex(new Uint8Array(sign(null, signedText(version, HASH), privateKey)));
+    void ota().apply(wanted({ version, signature }));
+    await host.advance(5_000);
+    assert.equal(did.includes("activate 5000"), taken, `${version}: ${did.join()}`);
+    if (!taken) assert.match(host.lines.join("\n"), /1\.9\.0 is older than 1\.10\.0/);
+  }
+});
+
+Deno.test("apply() waits longer from one attempt to the next", async () => {
+  const { host, ota, net } = device();
+  net.isDown = true;
+  void ota().apply(wanted());
+  await host.advance(24 * 3600_000);
+  const minutes = host.lines.flatMap((line) => line.match(/again in (\d+) minutes/)?.[1] ?? []);
+  assert.deepEqual(minutes.slice(0, 9).map(Number), [5, 10, 20, 40, 80, 160, 320, 360, 360]);
+});
+
+/** A device whose server sends a byte each 20 s, and never all. */
+function slowDevice() {
+  const made = device();
+  const { host } = made;
+  let ended = 0;
+  host.connect = (_target: unknown, events: ConnectionEvents) => {
+    let isOpen = true;
+    host.setTimer(0, () => events.onOpen?.());
+    const drip = () => {
+      if (!isOpen) return;
+      events.onData(Uint8Array.of(1));
+      host.setTimer(20_000, drip);
+    };
+    return {
+      write: () => {
+        host.setTimer(1, () => {
+          if (isOpen) events.onData(utf8("HTTP/1.1 200 OK\r\ncontent-length: 500000\r\n\r\n"));
+          drip();
+        });
+        return true;
+      },
+      end: () => {},
+      destroy: () => {
+        ended += isOpen ? 1 : 0;
+        isOpen = false;
+      },
+    };
+  };
+  return { ...made, ended: () => ended };
+}
+
+Deno.test("apply() breaks off a server that sends a little now and then", async () => {
+  const slow = slowDevice();
+  void slow.ota().apply(wanted());
+  await slow.host.advance(DOWNLOAD_MS - 60_000);
+  assert.equal(slow.ended(), 0);
+  await slow.host.advance(120_000);
+  assert.equal(slow.ended(), 1);
+  await slow.host.advance(5 * DOWNLOAD_MS);
+  assert.match(slow.host.lines.join("\n"), /server is too slow; it is tried again/);
+});
+
+Deno.test("apply() leaves a slow download for another update at once", async () => {
+  const slow = slowDevice();
+  const updates = slow.ota();
+  void updates.apply(wanted());
+  await slow.host.advance(60_000);
+  const signature = hex(new Uint8Array(sign(null, signedText("3.0", HASH), privateKey)));
+  void updates.apply(wanted({ version: "3.0", signature }));
+  await slow.host.advance(5_000);
+  assert.equal(slow.ended(), 1);
+  assert.match(slow.host.lines.join("\n"), /downloads 3\.0/);
+});
+
+Deno.test("apply() ends an archive after its image, and one that unpacks to more than any image", async () => {
+  const archive = tarGzOf([{ path: "image", content: IMAGE }, { path: "more", content: IMAGE }]);
+  const url = "http://files/f-2.0.tar.gz";
+  // The server says that there is more, and never sends it.
+  const endless = Uint8Array.from({ length: archive.length + 1_000_000 });
+  const { host, did, ota } = device({ image: archive, whole: endless });
+  void ota().apply(wanted({ url }));
+  await host.advance(3);
+  assert.deepEqual(did, ["begin 5000", "activate 5000"]);
+
+  const zeros = new Uint8Array(18 * 1024 * 1024);
+  const bomb = tarGzOf([
+    { path: "folder", type: "Directory", content: zeros },
+    { path: "image", content: IMAGE },
+  ]);
+  const other = device({ image: bomb, whole: bomb });
+  void other.ota().apply(wanted({ url }));
+  await other.host.advance(60_000);
+  assert.match(other.host.lines.join("\n"), /the archive is too large/);
 });
 
 Deno.test("apply() continues when another configuration wants the same", async () => {

@@ -6,12 +6,25 @@
 
 void on_ethernet(void);
 
+// Memory for data of an image: image.ld.
+#define DATA 0x20000000u
+#define DATA_END 0x20300000u
+
+// Whether it begins with vectors of this board. One of another board could be a fault that ends in a
+// fault, which only a power cut ends.
+static bool is_of_this_board(uint32_t length) {
+  const uint32_t *vectors = (const uint32_t *)IMAGE_ADDRESS;
+  uint32_t stack = vectors[0], first = vectors[1];
+  return length > 64 && stack > DATA && stack <= DATA_END && stack % 8 == 0 && first & 1 &&
+         first > IMAGE_ADDRESS && first < IMAGE_ADDRESS + length;
+}
+
 static bool load(uint8_t slot) {
   slot_header header;
   if (slot > 1 || !slot_read(slot, &header)) return false;
   uint8_t *to = (uint8_t *)IMAGE_ADDRESS;
   return chip_read(slot_at(slot) + CHIP_SECTOR, to, header.length) &&
-         chip_crc(0, to, header.length) == header.image_crc;
+         chip_crc(0, to, header.length) == header.image_crc && is_of_this_board(header.length);
 }
 
 /** For an image that hangs before it feeds the watchdog itself. */
@@ -57,7 +70,7 @@ int main(void) {
   }
   for (int turn = 0; turn < 2; turn++) {
     if (load(state.active)) start();
-    go_back(&state, "is not whole");
+    go_back(&state, "is damaged or of another board");
   }
   uart_write("loader: there is no image in the flash chip.\n");
   for (;;) __asm__ volatile("wfi");
