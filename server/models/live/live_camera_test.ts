@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import {
   type CameraService,
@@ -258,4 +259,31 @@ Deno.test("LiveSource begins a stream again that freezes, while somebody looks",
   assert.equal(runs.length, begun + 1);
   await source.close();
   assert.match(await third, /the camera was closed/);
+});
+
+Deno.test("LiveSource reports a camera that is unplugged, and has frames when it is back", async () => {
+  const clock = new FakeClock();
+  const { runs, start } = fakeRuns();
+  const source = new LiveSource({
+    ...{ input: [], output: [], shown: "cam", secrets: [], start, clock, log: memoryLogger() },
+  });
+  const { signal } = new AbortController();
+  const first = source.take(signal);
+  runs[0]!.push(part(jpegBytes(4, 2)));
+  await first;
+  runs[0]!.end("/dev/video0: No such device");
+  await waitFor(() => source.state.state === "failing", { deadlineMs: 60_000 });
+  const { problem } = source.state as { problem?: string };
+  assert.match(
+    problem ?? "",
+    /cam: the camera is not there; plug it in, or name another video_path/,
+  );
+
+  await waitFor(async () => {
+    await clock.advance(500);
+    return runs.length === 2;
+  }, { deadlineMs: 60_000 });
+  runs[1]!.push(part(jpegBytes(4, 2)));
+  await waitFor(() => source.state.state === "running", { deadlineMs: 60_000 });
+  await source.close();
 });
