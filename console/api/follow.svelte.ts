@@ -3,6 +3,8 @@ import { session } from "./session.svelte.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
+/** A cloud that cannot be reached says so sooner, most of the time. */
+const OPEN_AFTER_MS = 2_000;
 
 /** How many streams of this page are broken now; the banner of the page is shown while any is. */
 class Connection {
@@ -19,12 +21,48 @@ class Connection {
 
 export const connection = new Connection();
 
+/**
+ * A page that was left for another one may be kept by the browser for Back. Nobody sees it, and its
+ * streams would take connections, of which a browser has six for a cloud without TLS.
+ */
+class Kept {
+  #left = new AbortController();
+  #shown = Promise.withResolvers<void>();
+
+  constructor() {
+    addEventListener("pagehide", () => this.#left.abort());
+    addEventListener("pageshow", () => {
+      if (!this.#left.signal.aborted) return;
+      this.#left = new AbortController();
+      this.#shown.resolve();
+      this.#shown = Promise.withResolvers();
+    });
+  }
+
+  /** Aborted when the page is left. */
+  get signal(): AbortSignal {
+    return this.#left.signal;
+  }
+
+  /** Resolves when the page is shown, at once if it is. */
+  get shown(): Promise<void> {
+    return this.#left.signal.aborted ? this.#shown.promise : Promise.resolve();
+  }
+}
+
+const kept = new Kept();
+
 export interface FollowOptions<T> {
   /** Opens the stream; called again after each break. */
   readonly open: (signal: AbortSignal) => AsyncIterable<T>;
   readonly message: (message: T) => void;
   /** The stream ended for good: its subject is gone, or the caller may not see it any more. */
   readonly failed: (error: unknown) => void;
+  /**
+   * For a stream that sends nothing when it begins: called when it has been open for a while, each
+   * time. Left out: its first message says that it is open.
+   */
+  readonly opened?: () => void;
   /** A stream that sends nothing for this time is dead, and opened again. Left out: never. */
   readonly silenceMs?: number;
 }
@@ -37,10 +75,15 @@ export function follow<T>(options: FollowOptions<T>): () => void {
     if (broken !== isBroken) connection.change(broken ? 1 : -1);
     isBroken = broken;
   };
-  const read = async (): Promise<void> => {
+  const read = async (left: AbortSignal): Promise<void> => {
     const attempt = new AbortController();
-    const signal = AbortSignal.any([stop.signal, attempt.signal]);
+    const signal = AbortSignal.any([stop.signal, attempt.signal, left]);
     let silence: ReturnType<typeof setTimeout> | undefined;
+    const { opened } = options;
+    const isOpen = opened && setTimeout(() => {
+      setBroken(false);
+      opened();
+    }, OPEN_AFTER_MS);
     const wait = (): void => {
       clearTimeout(silence);
       if (options.silenceMs === undefined) return;
@@ -57,6 +100,7 @@ export function follow<T>(options: FollowOptions<T>): () => void {
       }
     } finally {
       clearTimeout(silence);
+      clearTimeout(isOpen);
       attempt.abort();
     }
   };
@@ -64,20 +108,25 @@ export function follow<T>(options: FollowOptions<T>): () => void {
     let pauseMs = FIRST_PAUSE_MS;
     while (!stop.signal.aborted) {
       const openedAt = performance.now();
+      const left = kept.signal;
       try {
-        await read();
+        await read(left);
       } catch (error) {
         if (stop.signal.aborted) break;
-        if (isSignedOut(error)) {
+        if (!left.aborted && isSignedOut(error)) {
           setBroken(false);
           return session.end();
         }
-        if (!isUnreachable(error) && !isCancelled(error)) {
+        if (!left.aborted && !isUnreachable(error) && !isCancelled(error)) {
           setBroken(false);
           return options.failed(error);
         }
       }
       if (stop.signal.aborted) break;
+      if (left.aborted) {
+        await kept.shown;
+        continue;
+      }
       setBroken(true);
       if (performance.now() - openedAt > LONGEST_PAUSE_MS) pauseMs = FIRST_PAUSE_MS;
       await pause(pauseMs * (0.75 + Math.random() / 2), stop.signal);

@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest } from "./console_rig.ts";
 import { startMachine } from "./rig_machine.ts";
 
@@ -56,6 +59,51 @@ consoleTest(
       ...{ url: "http://127.0.0.1:9/half", interval: "7s" },
     });
     for (const page of [fleet, form, draft]) page.complaints.splice(0);
+  },
+);
+
+consoleTest(
+  import.meta.url,
+  "a log whose cloud was gone has the lines of meanwhile, and streams end when a page is left",
+  async (rig) => {
+    const { app, made } = rig;
+    const { part_id: id } = made;
+    const log = async (message: string) => {
+      const line = { level: "info", message, loggerName: "rdk", host: "h", time: timestampNow() };
+      await rig.part(RobotService).log({ id, logs: [line] });
+    };
+    await log("before");
+    const opened = await rig.signedIn(`/machines/${made.machine_id}/logs`);
+    const { page } = opened;
+    await page.getByText("before", { exact: true }).waitFor();
+    const bringBack = await rig.cutOff();
+    await page.getByText(GONE).waitFor();
+    // The page finds the cloud again when this line is there already: no stream sends it.
+    await page.route("**/TailRobotPartLogs", (route) => route.abort());
+    await bringBack();
+    await log("meanwhile");
+    await waitFor(async () => (await app.getRobotPartLogs({ id })).logs.length === 2, {
+      deadlineMs: 60_000,
+    });
+    await page.unroute("**/TailRobotPartLogs");
+    await page.getByText("meanwhile", { exact: true }).waitFor();
+    await page.getByText(GONE).waitFor({ state: "detached" });
+    await page.getByText("before", { exact: true }).waitFor();
+
+    // A browser may keep a page that was left; it must not keep its connections.
+    const streams = ["/WatchFleet", "/TailRobotPartLogs"];
+    const ended = Promise.all(streams.map((name) =>
+      page.waitForEvent("requestfailed", (request) => request.url().endsWith(name))
+    ));
+    await page.evaluate(`dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }))`);
+    await ended;
+    const begun = Promise.all(streams.map((name) =>
+      page.waitForRequest((request) => request.url().endsWith(name))
+    ));
+    await page.evaluate(`dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`);
+    await begun;
+    assert.equal(await page.getByText(GONE).count(), 0);
+    opened.complaints.splice(0);
   },
 );
 
