@@ -92,14 +92,16 @@ consoleTest(
 
     // A browser may keep a page that was left; it must not keep its connections.
     const streams = ["/WatchFleet", "/TailRobotPartLogs"];
-    const ended = Promise.all(streams.map((name) =>
-      page.waitForEvent("requestfailed", (request) => request.url().endsWith(name))
-    ));
+    const ended = Promise.all(
+      streams.map((name) =>
+        page.waitForEvent("requestfailed", (request) => request.url().endsWith(name))
+      ),
+    );
     await page.evaluate(`dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }))`);
     await ended;
-    const begun = Promise.all(streams.map((name) =>
-      page.waitForRequest((request) => request.url().endsWith(name))
-    ));
+    const begun = Promise.all(
+      streams.map((name) => page.waitForRequest((request) => request.url().endsWith(name))),
+    );
     await page.evaluate(`dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`);
     await begun;
     assert.equal(await page.getByText(GONE).count(), 0);
