@@ -3,6 +3,8 @@ import { session } from "./session.svelte.ts";
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
+/** Who looks into another tab for a moment finds everything as it was. */
+const HIDDEN_AFTER_MS = 5_000;
 /** A cloud that cannot be reached says so sooner, most of the time. */
 const OPEN_AFTER_MS = 2_000;
 
@@ -22,24 +24,35 @@ class Connection {
 export const connection = new Connection();
 
 /**
- * A page that was left for another one may be kept by the browser for Back. Nobody sees it, and its
- * streams would take connections, of which a browser has six for a cloud without TLS.
+ * Nobody sees a page in another tab, nor one that was left and that the browser keeps for Back.
+ * Their streams would take connections, of which a browser has six for a cloud without TLS.
  */
 class Kept {
   #left = new AbortController();
   #shown = Promise.withResolvers<void>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     addEventListener("pagehide", () => this.#left.abort());
-    addEventListener("pageshow", () => {
-      if (!this.#left.signal.aborted) return;
-      this.#left = new AbortController();
-      this.#shown.resolve();
-      this.#shown = Promise.withResolvers();
-    });
+    addEventListener("pageshow", () => this.#comeBack());
+    document.addEventListener("visibilitychange", () => this.#look());
+    this.#look();
   }
 
-  /** Aborted when the page is left. */
+  #look(): void {
+    clearTimeout(this.#timer);
+    if (document.hidden) this.#timer = setTimeout(() => this.#left.abort(), HIDDEN_AFTER_MS);
+    else this.#comeBack();
+  }
+
+  #comeBack(): void {
+    if (!this.#left.signal.aborted) return;
+    this.#left = new AbortController();
+    this.#shown.resolve();
+    this.#shown = Promise.withResolvers();
+  }
+
+  /** Aborted when the page is seen no more. */
   get signal(): AbortSignal {
     return this.#left.signal;
   }

@@ -64,7 +64,7 @@ consoleTest(
 
 consoleTest(
   import.meta.url,
-  "a log whose cloud was gone has the lines of meanwhile, and streams end when a page is left",
+  "a log whose cloud was gone has the lines of meanwhile, and streams end when nobody looks",
   async (rig) => {
     const { app, made } = rig;
     const { part_id: id } = made;
@@ -92,18 +92,28 @@ consoleTest(
 
     // A browser may keep a page that was left; it must not keep its connections.
     const streams = ["/WatchFleet", "/TailRobotPartLogs"];
-    const ended = Promise.all(
-      streams.map((name) =>
-        page.waitForEvent("requestfailed", (request) => request.url().endsWith(name))
-      ),
-    );
-    await page.evaluate(`dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }))`);
-    await ended;
-    const begun = Promise.all(
-      streams.map((name) => page.waitForRequest((request) => request.url().endsWith(name))),
-    );
-    await page.evaluate(`dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`);
-    await begun;
+    const ended = () =>
+      Promise.all(
+        streams.map((name) =>
+          page.waitForEvent("requestfailed", (request) => request.url().endsWith(name))
+        ),
+      );
+    const begun = () =>
+      Promise.all(
+        streams.map((name) => page.waitForRequest((request) => request.url().endsWith(name))),
+      );
+    const left = (name: string) =>
+      page.evaluate(`dispatchEvent(new PageTransitionEvent("${name}", { persisted: true }))`);
+    await Promise.all([ended(), left("pagehide")]);
+    await Promise.all([begun(), left("pageshow")]);
+    // Nor does one in another tab.
+    const hidden = (is: boolean) =>
+      page.evaluate(`
+        Object.defineProperty(document, "hidden", { configurable: true, value: ${is} });
+        document.dispatchEvent(new Event("visibilitychange"));
+      `);
+    await Promise.all([ended(), hidden(true)]);
+    await Promise.all([begun(), hidden(false)]);
     assert.equal(await page.getByText(GONE).count(), 0);
     opened.complaints.splice(0);
   },
