@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../shared/base/time/clock.ts";
+import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
+import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import type { OutgoingMessage, StoredMessage } from "../storage/database/node_store.ts";
 import { SharedBus } from "./shared_bus.ts";
@@ -7,7 +8,7 @@ import { SharedBus } from "./shared_bus.ts";
 /** Longer than the bus takes from the answer of its database to its rest, in turns of promises. */
 const TURNS = 12;
 
-function busOver(sent: string[], stored: () => StoredMessage[]) {
+function busOver(sent: string[], stored: () => StoredMessage[], clock: Clock = systemClock) {
   const looks: ((again: boolean) => void)[] = [];
   const bus = new SharedBus({
     store: {
@@ -23,7 +24,7 @@ function busOver(sent: string[], stored: () => StoredMessage[]) {
         return { [Symbol.dispose]: () => undefined };
       },
     },
-    clock: systemClock,
+    clock,
     log: memoryLogger("bus"),
   });
   return { bus, look: () => looks[0]?.(false) };
@@ -65,4 +66,17 @@ Deno.test("a notification is heeded whenever it comes, also just as all was read
     assert.deepEqual(got, ["one"], `after ${turn} turns`);
     await bus.close();
   }
+});
+
+Deno.test("a message whose notification was lost comes within half a second", async () => {
+  const stored: StoredMessage[] = [];
+  const clock = new FakeClock();
+  const { bus } = busOver([], () => stored, clock);
+  await bus.open();
+  const got: string[] = [];
+  bus.subscribe("topic", ({ payload }) => got.push(payload));
+  stored.push({ seq: 1, key: "1", from: "b", message: { topic: "topic", payload: "one" } });
+  await clock.advance(500);
+  assert.deepEqual(got, ["one"]);
+  await bus.close();
 });

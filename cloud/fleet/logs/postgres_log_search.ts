@@ -71,10 +71,15 @@ function sqlCondition(
   const text = filter.text?.toLowerCase();
   if (text && ASCII.test(text)) {
     const at = place(text);
-    conditions.push(`(strpos(lower(message), ${at}) > 0 OR strpos(lower(logger), ${at}) > 0)`);
+    conditions.push(
+      `(strpos(${lower("message")}, ${at}) > 0 OR strpos(${lower("logger")}, ${at}) > 0)`,
+    );
   }
   return { condition: conditions.map((each) => ` AND ${each}`).join(""), values };
 }
+
+/** Of ASCII letters only, as SQLite does: half the time of what knows those of all languages. */
+const lower = (column: string) => `lower(${column} COLLATE "C")`;
 
 export function toRow({ time_ns, seq, ...rest }: PostgresRow): LogRow {
   return { ...rest, timeNs: BigInt(time_ns), seq: BigInt(seq) };

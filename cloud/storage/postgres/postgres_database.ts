@@ -28,7 +28,7 @@ import { CONNECTION_NAME, PostgresNodes } from "./postgres_nodes.ts";
 /** Idle connections are closed after this. */
 const IDLE_MS = 60_000;
 /** How long what others wrote may stay unseen where their notification was lost. */
-const LOOK_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 300;
 
 type Connect = () => Promise<Client>;
 

@@ -3,6 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { sql } from "kysely";
 import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
@@ -39,6 +40,26 @@ class Rig implements AsyncDisposable {
     await this.server[Symbol.asyncDispose]();
   }
 }
+
+Deno.test({
+  name: "who looks every 400 ms sees within 0.7 s what nobody was notified of",
+  ignore,
+  async fn() {
+    await using server = await PostgresServer.start();
+    const clock = new FakeClock();
+    const address = parsePostgresAddress(server.address(), "/data");
+    const database = await PostgresDatabase.open(address, clock);
+    try {
+      for (let turn = 0; turn < 10; turn++) {
+        const before = database.foreignVersion();
+        await clock.advance(300);
+        assert.notEqual(database.foreignVersion(), before);
+      }
+    } finally {
+      await database.close();
+    }
+  },
+});
 
 async function addOne(queries: Queries): Promise<void> {
   const count = Number(await readSetting(queries, "domain") ?? 0);
