@@ -5,6 +5,17 @@ export const DAY_MS = 24 * 60 * 60_000;
 /** One name for all tables of days: `log_lines_20453`, by days since 1970. */
 const PREFIX = "log_lines_";
 
+/** Ends the names of indexes of texts: `log_lines_20453_texts`. */
+const TEXTS = "_texts";
+
+/**
+ * A column with its letters as small ones: of ASCII only, as in SQLite, which takes half the time of
+ * what knows the letters of all languages.
+ */
+export function asciiLower(column: string): string {
+  return `lower(${column} COLLATE "C")`;
+}
+
 /** Days since 1970 of a time in milliseconds since then. */
 export function dayOf(timeMs: number): number {
   return Math.floor(timeMs / DAY_MS);
@@ -38,6 +49,54 @@ export class LogDays {
        WHERE inhparent = 'log_lines'::regclass`,
     );
     return rows.map(({ name }) => Number(name.slice(PREFIX.length))).sort((a, b) => a - b);
+  }
+
+  /** The days whose texts have an index, oldest first. */
+  async indexed(): Promise<number[]> {
+    return await this.#indexed(true);
+  }
+
+  /**
+   * Makes indexes of the texts of days that are over, where the database has the extension pg_trgm:
+   * nothing is appended to them, and appending to a table with such an index takes several times as
+   * long. Others read and write meanwhile.
+   */
+  async index(today: number, signal?: AbortSignal): Promise<void> {
+    const [trigrams] = await this.statements.query<{ schema: string }>(
+      `SELECT quote_ident(nspname) AS schema FROM pg_extension
+       JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'`,
+    );
+    if (!trigrams) return;
+    // Of a node that was killed.
+    for (const day of await this.#indexed(false)) {
+      await this.statements.script(`DROP INDEX IF EXISTS ${PREFIX}${day}${TEXTS}`);
+    }
+    const done = new Set(await this.indexed());
+    for (const day of await this.all()) {
+      if (day >= today || done.has(day)) continue;
+      if (signal?.aborted) return;
+      const columns = ["message", "logger"].map((column) =>
+        `${asciiLower(column)} ${trigrams.schema}.gin_trgm_ops`
+      );
+      await this.statements.alone(
+        `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${PREFIX}${day}${TEXTS}
+         ON ${PREFIX}${day} USING gin (${columns.join(", ")})`,
+        signal,
+      );
+      await this.statements.alone(`ANALYZE ${PREFIX}${day}`, signal);
+    }
+  }
+
+  async #indexed(isValid: boolean): Promise<number[]> {
+    const rows = await this.statements.query<{ name: string }>(
+      `SELECT index.relname AS name FROM pg_inherits
+       JOIN pg_index ON indrelid = inhrelid JOIN pg_class AS index ON index.oid = indexrelid
+       WHERE inhparent = 'log_lines'::regclass AND index.relname LIKE '%${TEXTS}'
+         AND indisvalid = $1`,
+      [isValid],
+    );
+    const days = rows.map(({ name }) => Number(name.slice(PREFIX.length, -TEXTS.length)));
+    return days.sort((a, b) => a - b);
   }
 
   /** Drops the lines of a day. Returns how many there were. */

@@ -56,6 +56,10 @@ class Stores implements AsyncDisposable {
     return new Stores(server, await PostgresDatabase.open(address));
   }
 
+  query(sql: string): Promise<string> {
+    return this.server.query(sql);
+  }
+
   open(clock: SetClock): LogStore {
     return openLogStore(this.database, "/nowhere", clock);
   }
@@ -243,6 +247,52 @@ Deno.test({
         (await one.append("a", batch, new Date(clock.now().getTime() - DAY_MS))).length,
         300,
       );
+    });
+    await context.step("an index of days that are over finds the same", async () => {
+      const clock = new SetClock();
+      const store = await stores.openEmpty(clock);
+      const words = ["Needle", "100%", "a_b", "back\\slash", "ünï", "motor", "it's", "[1, 2]"];
+      let seed = 7;
+      const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+      const word = () => words[Math.floor(random() * words.length)] ?? "";
+      for (let day = 0; day < 4; day++) {
+        const batch = Array.from({ length: 250 }, (_, n) => ({
+          ...lines(1, `${day} ${n} ${word()} ${word()}`, clock.now())[0]!,
+          logger: `rdk.${word()}`,
+          timeNs: BigInt(clock.now().getTime()) * 1_000_000n + BigInt(Math.floor(random() * 5e14)),
+        }));
+        await store.append("a", batch);
+        await clock.advance(DAY_MS);
+      }
+      await store.append("a", lines(50, "today motor", clock.now()));
+      const all = async (text: string, order: "newest-first" | "oldest-first", limit: number) => {
+        const found: string[] = [];
+        let after: LogPosition | undefined;
+        for (;;) {
+          const page = await store.read("a", { filter: { text }, limit, order, after });
+          found.push(...page.lines.map(({ message, timeNs }) => `${timeNs} ${message}`));
+          if (!page.next) return found;
+          after = page.next;
+        }
+      };
+      const ask = async () => {
+        const answers = [];
+        for (const text of [...words, "NEEDLE need", "nowhere", "eedl", "mo", "0%", "\\"]) {
+          for (const order of ["newest-first", "oldest-first"] as const) {
+            for (const limit of [60, 5_000]) answers.push(await all(text, order, limit));
+          }
+        }
+        return answers;
+      };
+      const before = await ask();
+      await stores.query("create extension pg_trgm with schema public");
+      await store.deleteReceivedBefore(new Date(0));
+      const made = "select count(*) from pg_indexes where indexname like 'log_lines_%_texts'";
+      assert.ok(Number(await stores.query(made)) >= 4);
+      assert.deepEqual(await ask(), before);
+      await store.deleteReceivedBefore(clock.now());
+      assert.equal(await stores.query(made), "0");
+      await stores.query("drop extension pg_trgm");
     });
     await context.step("a text with U+0000 is kept, with another character", async () => {
       const clock = new SetClock();

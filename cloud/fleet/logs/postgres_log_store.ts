@@ -11,7 +11,14 @@ import {
   readPage,
   ROW_BYTES,
 } from "./log_store.ts";
-import { LINE_COLUMNS, PostgresLogSearch, type PostgresRow, toRow } from "./postgres_log_search.ts";
+import {
+  LINE_COLUMNS,
+  PostgresLogSearch,
+  type PostgresRow,
+  type SearchedDays,
+  toRow,
+  usesIndex,
+} from "./postgres_log_search.ts";
 
 const INSERT_SLICE = 1_000;
 const FIND_SLICE = 2_000;
@@ -61,7 +68,8 @@ export class PostgresLogStore implements LogStore {
   async read(partId: string, query: LogQuery): Promise<LogPage> {
     const source = await this.#knownSource(partId);
     if (source === undefined) return { lines: [], next: undefined };
-    const search = new PostgresLogSearch(this.statements, source, query);
+    const days = usesIndex(query.filter) ? await this.#searchedDays() : undefined;
+    const search = new PostgresLogSearch(this.statements, source, query, days);
     return await readPage(search, query.limit, PACE, this.clock);
   }
 
@@ -81,7 +89,10 @@ export class PostgresLogStore implements LogStore {
     return found;
   }
 
-  /** Drops the days that are over since then; a line stays up to a day longer. */
+  /**
+   * Drops the days that are over since then; a line stays up to a day longer. Of others that are
+   * over it makes an index of texts, see {@link LogDays.index}.
+   */
   async deleteReceivedBefore(
     before: Date,
     { signal }: { readonly signal?: AbortSignal } = {},
@@ -92,6 +103,7 @@ export class PostgresLogStore implements LogStore {
       deleted += await this.#days.drop(day);
     }
     this.#bytes.clear();
+    await this.#days.index(dayOf(this.clock.now().getTime()), signal);
     return deleted;
   }
 
@@ -120,6 +132,14 @@ export class PostgresLogStore implements LogStore {
 
   close(): void {
     // The database is closed by who opened it.
+  }
+
+  /** Undefined: no day has an index of texts. */
+  async #searchedDays(): Promise<SearchedDays | undefined> {
+    const indexed = await this.#days.indexed();
+    if (indexed.length === 0) return undefined;
+    const plain = (await this.#days.all()).filter((day) => !indexed.includes(day));
+    return { plain, indexed };
   }
 
   async #append(

@@ -10,6 +10,12 @@ export interface DirectStatements {
   /** Several statements without parameters, all or none. */
   script(sql: string): Promise<void>;
 
+  /**
+   * One statement outside of any transaction, on a connection of its own, however long it takes. It
+   * rejects when the signal aborts; the database may complete it all the same.
+   */
+  alone(sql: string, signal?: AbortSignal): Promise<void>;
+
   /** Resolves when everything that was committed before is on the disk. */
   settle(): Promise<void>;
 }

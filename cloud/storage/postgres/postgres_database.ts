@@ -139,6 +139,19 @@ export class PostgresDatabase implements CloudDatabase {
       query: async <R extends object>(sql: string, values: readonly unknown[] = []) =>
         (await run<R>(sql, values)).rows,
       script: async (sql) => void await run(sql),
+      alone: async (sql, signal) => {
+        signal?.throwIfAborted();
+        const client = await this.connect();
+        const cut = () => client.connection.stream.destroy();
+        signal?.addEventListener("abort", cut, { once: true });
+        try {
+          await client.query("set statement_timeout = 0");
+          await client.query(sql);
+        } finally {
+          signal?.removeEventListener("abort", cut);
+          if (!signal?.aborted) await client.end();
+        }
+      },
       settle: () => this.#commits.wait(),
     };
   }

@@ -61,6 +61,22 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "a statement that may take long ends with its signal, and keeps nothing open",
+  ignore,
+  async fn() {
+    await using rig = await Rig.start();
+    const statements = (await rig.open("statement_timeout=1000")).direct();
+    await statements.alone("select pg_sleep(1.5)");
+    const stop = new AbortController();
+    const running = assert.rejects(statements.alone("select pg_sleep(600)", stop.signal));
+    const count = "select count(*) from pg_stat_activity where query = 'select pg_sleep(600)'";
+    await waitFor(async () => await rig.server.query(count) === "1", DEADLINE);
+    stop.abort();
+    await running;
+  },
+});
+
 async function addOne(queries: Queries): Promise<void> {
   const count = Number(await readSetting(queries, "domain") ?? 0);
   await writeSetting(queries, "domain", `${count + 1}`);
