@@ -22,9 +22,16 @@ export function systemdManager(options: SystemdOptions): ServiceManager {
   if (!address) return noServiceManager;
   const send = sender(address, options);
   let isBroken = false;
-  const tell = (text: string) => {
+  // What could not be sent, the newest of each kind. A busy systemd takes no more than ten datagrams
+  // in advance; without READY=1 it would end an agent that works when the time to start is over.
+  const owed = new Map<string, string>();
+  const tell = (kind: string, value: string) => {
+    owed.set(kind, value);
     try {
-      send(text);
+      for (const [name, text] of owed) {
+        send(`${name}=${text}`);
+        owed.delete(name);
+      }
       isBroken = false;
     } catch (error) {
       // Once, and again when it had worked in between: the watchdog reports every few seconds.
@@ -33,10 +40,10 @@ export function systemdManager(options: SystemdOptions): ServiceManager {
     }
   };
   return {
-    ready: () => tell("READY=1"),
-    stopping: () => tell("STOPPING=1"),
-    status: (text) => tell(`STATUS=${text.replaceAll(/\s+/g, " ").trim()}`),
-    alive: () => tell("WATCHDOG=1"),
+    ready: () => tell("READY", "1"),
+    stopping: () => tell("STOPPING", "1"),
+    status: (text) => tell("STATUS", text.replaceAll(/\s+/g, " ").trim()),
+    alive: () => tell("WATCHDOG", "1"),
     watchdogMs: watchdogMs(env, pid),
   };
 }

@@ -59,7 +59,29 @@ Deno.test({
       assert.equal(log.messages("warn").length, 1);
       using receiver = new DatagramReceiver(address);
       manager.alive();
-      assert.deepEqual(receiver.received(), ["WATCHDOG=1"]);
+      assert.deepEqual(receiver.received(), ["READY=1", "WATCHDOG=1"]);
+    }),
+});
+
+Deno.test({
+  name: "systemdManager() sends what a full socket did not take, the newest of each kind",
+  ignore: !isLinux,
+  fn: () =>
+    withFolder((folder) => {
+      using receiver = new DatagramReceiver(join(folder, "notify"));
+      const log = memoryLogger();
+      const manager = systemdManager({ env: { NOTIFY_SOCKET: receiver.address }, pid, log });
+      const most = Number(Deno.readTextFileSync("/proc/sys/net/unix/max_dgram_qlen"));
+      const full = Array.from({ length: most + 1 }, (_, at) => `STATUS=step ${at}`);
+      for (const text of full) manager.status(text.slice("STATUS=".length));
+      assert.deepEqual(log.messages("warn"), []);
+      manager.ready();
+      for (const text of ["starts", "runs"]) manager.status(text);
+      assert.equal(log.messages("warn").length, 1);
+      assert.deepEqual(receiver.received(), full);
+      manager.alive();
+      const later = receiver.received().slice(full.length);
+      assert.deepEqual(later, ["READY=1", "STATUS=runs", "WATCHDOG=1"]);
     }),
 });
 
