@@ -1,3 +1,4 @@
+import type { PasswordCost } from "../accounts/people/passwords.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
 import type { LogLimits } from "../fleet/logs/log_quota.ts";
@@ -36,4 +37,6 @@ export interface CloudSettings {
   readonly mapTiles?: MapTiles | undefined;
   /** Days that the audit log is kept; 0: permanently; left out: 400. */
   readonly auditDays?: number | undefined;
+  /** Of people's new passwords; left out: what is right for people. Tests have a lower one. */
+  readonly passwordCost?: PasswordCost | undefined;
 }

@@ -3,7 +3,6 @@ import type { Clock } from "../../shared/base/time/clock.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 import type { Caller } from "../accounts/access/caller.ts";
-import type { PasswordCost } from "../accounts/people/passwords.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import type { Nodes } from "../nodes/nodes.ts";
 import type { DataFolder } from "../storage/data_folder/data_folder.ts";
@@ -18,8 +17,6 @@ export interface ServicesOptions extends CloudSettings {
   readonly queryLimitMs?: number | undefined;
   /** Makes connections in the place of devices without WebRTC; left out: werift. */
   readonly peers?: RtcPeers | undefined;
-  /** Of people's new passwords; left out: what is right for people. Tests have a lower one. */
-  readonly passwordCost?: PasswordCost | undefined;
   /**
    * Who makes every call, in a process that works on the folder alone, next to the one that
    * serves it: that one sends notifications and trains. Left out: whoever the token of a call names.

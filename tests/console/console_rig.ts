@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import axe from "axe-core";
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { programPath } from "../../shared/test_tools/tools.ts";
+import { launchBrowser, sharedBrowser } from "./test_browser.ts";
 
 /** Folder for images of the pages, to be looked at; none are made without it. */
 const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");
@@ -28,7 +28,13 @@ const RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"];
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/** A cloud on a port of its own, with one machine, and a browser. */
+/** How a rig differs from others. */
+export interface ConsoleRigOptions extends Pick<CloudOptions, "training" | "mapTiles"> {
+  /** No other test's pages are in its browser; default false. */
+  readonly hasOwnBrowser?: boolean;
+}
+
+/** A cloud on a port of its own, with one machine, and pages of a browser. */
 export class ConsoleRig implements AsyncDisposable {
   readonly #browser: Browser;
   readonly #partToken: string;
@@ -48,7 +54,7 @@ export class ConsoleRig implements AsyncDisposable {
   }
 
   static async open(
-    options: Pick<CloudOptions, "training" | "mapTiles"> = {},
+    { hasOwnBrowser = false, ...options }: ConsoleRigOptions = {},
   ): Promise<ConsoleRig> {
     await using opened = new AsyncDisposableStack();
     const dataDir = await Deno.makeTempDir({ prefix: "machine-console-" });
@@ -57,11 +63,8 @@ export class ConsoleRig implements AsyncDisposable {
     const cloud = await cloudIn(dataDir, 0, options);
     const running = { cloud };
     opened.defer(() => running.cloud.close({ graceMs: 1_000 }));
-    const browser = await chromium.launch({
-      executablePath: programPath("chromium") ?? "chromium",
-      args: ["--no-sandbox"],
-    });
-    opened.defer(() => browser.close());
+    const browser = await (hasOwnBrowser ? launchBrowser() : sharedBrowser());
+    if (hasOwnBrowser) opened.defer(() => browser.close());
     const [token, partToken] = await Promise.all([
       tokenOf(cloud.url, "api-key", made.api_key_id, made.api_key),
       tokenOf(cloud.url, "robot-secret", made.part_id, made.part_secret),
@@ -191,7 +194,7 @@ export function consoleTest(
   url: string,
   name: string,
   run: (rig: ConsoleRig) => Promise<void>,
-  options?: Parameters<typeof ConsoleRig.open>[0],
+  options?: ConsoleRigOptions,
 ): void {
   const ignore = ignoreWithout(url, "chromium");
   Deno.test({
@@ -321,6 +324,7 @@ async function cloudIn(
     listen: { hostname: "127.0.0.1", port },
     hostname: "localhost",
     notifications: { allowPrivateWebhooks: true },
+    passwordCost: { ln: 4, r: 8, p: 1 },
     ...options,
   }, deps);
 }

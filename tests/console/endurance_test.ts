@@ -106,6 +106,7 @@ consoleTest(
     });
     await fleet.context.close();
   },
+  { hasOwnBrowser: true },
 );
 
 consoleTest(
@@ -148,4 +149,5 @@ consoleTest(
     await page.mouse.wheel(0, -2_000);
     await page.getByRole("button", { name: "↓ Follow" }).waitFor();
   },
+  { hasOwnBrowser: true },
 );

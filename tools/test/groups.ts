@@ -51,9 +51,10 @@ export const GROUPS: readonly Group[] = [
     parallel: { perProcessor: 1, least: 2, bytes: 2 ** 28, bunch: 12 },
   },
   {
-    // Browsers keep a processor busy: with more of them at a time pages miss deadlines.
+    // Browsers keep a processor busy: with more of them at a time pages miss deadlines. The tests of
+    // a bunch share one.
     paths: ["tests/console"],
-    parallel: { perProcessor: 0.5, least: 1, bytes: PROGRAMS_BYTES, bunch: 1 },
+    parallel: { perProcessor: 0.5, least: 1, bytes: PROGRAMS_BYTES, bunch: 4 },
   },
   {
     // They mostly wait: for programs that start, end, retry and notice that others are away.
