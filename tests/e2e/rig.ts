@@ -12,6 +12,7 @@ import { type SignedIn, signIn } from "../../tools/run/cloud_api.ts";
 import type { Bootstrapped } from "../../tools/run/demo.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { waitForPort } from "../../tools/run/ports.ts";
+import { bundlePrograms } from "../../tools/test/bundle_programs.ts";
 import { freePort } from "../ports/free_port.ts";
 import { descendants } from "./process_tree.ts";
 import { Program, type ProgramOptions } from "./program.ts";
@@ -43,6 +44,7 @@ export class Rig implements AsyncDisposable {
   ) {}
 
   static async create(): Promise<Rig> {
+    if (binaries().binaries === undefined) await bundlePrograms();
     const dir = await Deno.makeTempDir({ prefix: "machine-e2e-" });
     return new Rig(dir, freePort(), freePort());
   }

@@ -10,8 +10,9 @@ import { parseArgs } from "node:util";
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
-import { PROGRAMS, ROOT } from "../programs.ts";
+import { ROOT } from "../programs.ts";
 import { BunchOutput } from "./bunch_output.ts";
+import { bundlePrograms } from "./bundle_programs.ts";
 import { bunches, testFiles, writeEntries } from "./bunches.ts";
 import { startTestDatabase } from "./database_engine.ts";
 import { atATime, type Group, GROUPS, SIDE_BY_SIDE } from "./groups.ts";
@@ -113,15 +114,6 @@ async function main(): Promise<number> {
   if (!ran) process.stderr.write("No test ran. Look at FILTER= and PATHS=.\n");
   process.stdout.write(`${countLine(counts)}\n`);
   return ran && counts.failed === 0 ? 0 : 1;
-}
-
-/** Else several tests at a time would find the bundles old, and each make them. */
-async function bundlePrograms(): Promise<void> {
-  if (Deno.build.os === "windows") return;
-  for (const { name } of PROGRAMS) {
-    const program = new Deno.Command(join(ROOT, "bin", name), { args: ["--help"], stdout: "null" });
-    await program.output(); // the tests say what is wrong with one that does not start
-  }
 }
 
 async function showTimes(
