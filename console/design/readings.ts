@@ -1,6 +1,6 @@
 /** Readings of sensors as text for people. */
 import { listSeparator, localized } from "../texts/numbers.ts";
-import { plain } from "./values.ts";
+import { bytes, plain } from "./values.ts";
 
 /** A reading that is taken apart. */
 export interface ReadableReading {
@@ -26,18 +26,22 @@ const UNITS: Readonly<Record<string, string>> = {
   angular_velocity: "°/s",
 };
 
+/** Names of readings that count bytes, and bytes a second. */
+const BYTES = /(?:^|_)bytes(_per_second)?$/;
+
 /** How long a list or map may be to be written out. */
 const MOST_PARTS = 8;
 const PLACE_DIGITS = 6;
 
 /**
  * A reading as people write it: places with latitude and longitude, vectors and orientations by
- * their parts, and small lists and maps without brackets. The rest is JSON.
+ * their parts, bytes with a unit, and small lists and maps without brackets. The rest is JSON.
  *
  * @param all the readings that it comes with: names have units where they are a movement sensor's
  */
 export function readable(name: string, value: unknown, all: Entries = {}): ReadableReading {
   const text = readableText(name, value, all);
+  if (typeof value === "number" && BYTES.test(name)) return { text, raw: plain(value) };
   return typeof value === "object" && value !== null ? { text, raw: plain(value) } : { text };
 }
 
@@ -57,6 +61,8 @@ function readableText(name: string, value: unknown, all: Entries): string {
   const unit = isOfMovement(all) ? UNITS[name] : undefined;
   const measured = (text: string): string =>
     unit === undefined ? text : unit === "°" ? text + unit : `${text} ${unit}`;
+  const amount = BYTES.exec(name);
+  if (typeof value === "number" && amount) return bytes(value) + (amount[1] ? "/s" : "");
   if (typeof value === "number") return measured(plain(value));
   if (Array.isArray(value)) return listText(value);
   const entries = entriesOf(value);

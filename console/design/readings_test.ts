@@ -48,3 +48,11 @@ Deno.test("placeOf() takes points of the globe, not the start of an odometry", (
   assert.equal(placeOf({ lat: "48", lng: 11, _type: "geopoint" }), undefined);
   assert.equal(placeOf({ lat: 48, lng: 11 }), undefined);
 });
+
+Deno.test("readable() writes counts of bytes with a unit, and keeps the exact number", () => {
+  assert.deepEqual(readable("memory_used_bytes", 25_276_514_304), {
+    ...{ text: "25.3 GB", raw: "25276514304" },
+  });
+  assert.equal(readable("network_rx_bytes_per_second", 2_698_671.12).text, "2.70 MB/s");
+  assert.equal(readable("kilobytes", 2_000_000).text, "2000000");
+});

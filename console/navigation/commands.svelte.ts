@@ -3,7 +3,10 @@ import type { Text } from "../texts/text.ts";
 
 /** What can be done on the page that is open, for the command palette. */
 export interface Command {
-  readonly text: Text;
+  /** A text of the catalogue, or what is shown as it is. */
+  readonly text: Text | string;
+  /** What kind of entry it is; default: an action. */
+  readonly group?: Text;
   readonly run: () => void;
 }
 

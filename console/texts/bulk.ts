@@ -24,15 +24,18 @@ export const bulk = {
   removeTags: ["Tags to remove, apart by commas", "Zu entfernende Tags, durch Kommas getrennt"],
   target: ["To the location", "An den Standort"],
   whichFragment: ["Fragment", "Fragment"],
-  noFragments: [
-    "There is no fragment yet. Make one with “machine fragments create”.",
-    "Es gibt noch kein Fragment. Legen Sie eines mit „machine fragments create“ an.",
-  ],
+  noFragments: ["There is no fragment yet.", "Es gibt noch kein Fragment."],
+  makeFragment: ["Make one", "Eines anlegen"],
   restartText: [
     "What they do is interrupted for some seconds. A machine that is offline restarts when it is back.",
     "Was sie tun, wird einige Sekunden unterbrochen. Eine Maschine, die offline ist, startet neu, sobald sie zurück ist.",
   ],
   touches: ["It touches:", "Betroffen:"],
+  touchesNone: ["It touches no machine.", "Keine Maschine ist betroffen."],
+  thereAlready: [
+    "Left out, as {n|it is|they are} there already: {n}",
+    "Ausgelassen, schon dort: {n}",
+  ],
   more: ["and {n} more", "und {n} weitere"],
   without: [
     "Left out, as you may not change {n|it|them}: {n}",
@@ -41,6 +44,19 @@ export const bulk = {
   run: ["Do it", "Ausführen"],
   progress: ["{done} of {n} done", "{done} von {n} erledigt"],
   done: ["Done for {n} {n|machine|machines}.", "Für {n} {n|Maschine|Maschinen} erledigt."],
+  stop: ["Stop", "Anhalten"],
+  stopped: [
+    "Stopped: done for {done} of {n}, the others are as before.",
+    "Angehalten: für {done} von {n} erledigt, die übrigen sind wie vorher.",
+  ],
+  stoppedFailed: [
+    "Stopped: done for {done} of {n}, and {failed} failed; the others are as before.",
+    "Angehalten: für {done} von {n} erledigt, {failed} fehlgeschlagen; die übrigen sind wie vorher.",
+  ],
+  undone: [
+    "Undone for {n} {n|machine|machines}.",
+    "Für {n} {n|Maschine|Maschinen} zurückgenommen.",
+  ],
   failed: ["{n} failed:", "{n} fehlgeschlagen:"],
   retryFailed: ["Try these again", "Diese erneut versuchen"],
 } as const satisfies Texts;

@@ -37,6 +37,8 @@ export const common = {
   pages: ["Pages", "Seiten"],
   actions: ["Actions", "Aktionen"],
   machines: ["Machines", "Maschinen"],
+  here: ["This page", "Diese Seite"],
+  resources: ["Resources", "Ressourcen"],
   noMachinesToChange: [
     "There is no machine that you may change.",
     "Es gibt keine Maschine, die Sie ändern dürfen.",

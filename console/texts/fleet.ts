@@ -8,8 +8,8 @@ export const fleet = {
     "Nichts zu tun: {online} von {n} {n|Maschine|Maschinen} online.",
   ],
   needYou: [
-    "{n} of {all} {n|machine needs|machines need} you",
-    "{n} von {all} {n|Maschine braucht|Maschinen brauchen} Sie",
+    "{n} of {all} {all|machine|machines} {n|needs|need} you",
+    "{n} von {all} {all|Maschine|Maschinen} {n|braucht|brauchen} Sie",
   ],
   search: ["Search name, tag, version …", "Name, Tag, Version … suchen"],
   state: ["State", "Zustand"],

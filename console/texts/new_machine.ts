@@ -40,6 +40,15 @@ export const newMachine = {
     "This cloud is reached without TLS. The installer accepts that only on the cloud’s own host; elsewhere set the cloud up with TLS first.",
     "Diese Cloud ist ohne TLS erreichbar. Das Installationsskript nimmt das nur auf dem Host der Cloud selbst an; richten Sie sonst zuerst TLS ein.",
   ],
+  noAgent: [
+    "This cloud has no stable release of machine-agent for {system} yet, so the line would fail.",
+    "Diese Cloud hat noch keine stabile Version von machine-agent für {system}, die Zeile würde daher scheitern.",
+  ],
+  addAgent: ["Add one", "Eine hinzufügen"],
+  isLocal: [
+    "{address} leads to this cloud on its own host only. For another computer, open this page at an address that it reaches.",
+    "{address} führt nur auf dem Host der Cloud zu ihr. Öffnen Sie diese Seite für einen anderen Rechner unter einer Adresse, die er erreicht.",
+  ],
   phone1: [
     "Switch the machine on. Without a network it opens a WiFi network of its own, “machine-setup-…”, and is seen by Bluetooth.",
     "Schalten Sie die Maschine ein. Ohne Netz öffnet sie ein eigenes WLAN „machine-setup-…“ und ist per Bluetooth sichtbar.",

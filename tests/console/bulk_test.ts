@@ -31,7 +31,70 @@ consoleTest(
     await dialog.getByLabel("To the location").selectOption(location?.id ?? "");
     await dialog.getByRole("button", { name: "Do it" }).click();
     await page.getByText("Done for 1 machine.").waitFor();
-    assert.equal((await app.getRobot({ id: made.machine_id })).robot?.location, location?.id);
+    const locationOf = async () => (await app.getRobot({ id: made.machine_id })).robot?.location;
+    assert.equal(await locationOf(), location?.id);
+
+    // What is there already is not moved; what was moved goes back.
+    await page.getByRole("button", { name: "Undo" }).last().click();
+    await page.getByText("Undone for 1 machine.").waitFor();
+    assert.equal(await locationOf(), made.location_id);
+    await page.getByLabel("Select all 2 that are shown").check();
+    await page.getByRole("button", { name: "Move" }).click();
+    await dialog.getByLabel("To the location").selectOption(made.location_id);
+    await dialog.getByText("It touches no machine.").waitFor();
+    await dialog.getByText("Left out, as they are there already: 2").waitFor();
+    assert.equal(await dialog.getByRole("button", { name: "Do it" }).isDisabled(), true);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Tag", exact: true }).click();
+    await dialog.getByLabel("Tags to add").fill("south");
+    await dialog.getByLabel("Tags to remove").fill("north");
+    await dialog.getByRole("button", { name: "Do it" }).click();
+    const tagsOf = async () => (await app.getRobotMetadata({ id: made.machine_id })).data?.["tags"];
+    await page.getByText("south").first().waitFor();
+    await page.getByText("Done for 2 machines.").last().waitFor();
+    assert.deepEqual(await tagsOf(), ["harvest", "south"]);
+    await page.getByRole("button", { name: "Undo" }).last().click();
+    await page.getByText("Undone for 2 machines.").waitFor();
+    assert.deepEqual(await tagsOf(), ["harvest", "north"]);
+  },
+);
+
+consoleTest(
+  import.meta.url,
+  "work on many machines that is left stops, and says how far it came, in the viewer's language",
+  async (rig) => {
+    const { app, made } = rig;
+    const names = Array.from({ length: 9 }, (_, at) => `m-${at}`);
+    for (const name of names) await app.newRobot({ name, location: made.location_id });
+    const opened = await rig.signedIn("/", { locale: "de-DE" });
+    const { page } = opened;
+    // Four are under way, and no answer comes.
+    let held = 0;
+    const answers: (() => Promise<void>)[] = [];
+    await page.route("**/MarkPartForRestart", (route) => {
+      held++;
+      answers.push(() => route.continue());
+    });
+    await page.getByLabel("Alle 10 angezeigten auswählen").check();
+    await page.getByRole("button", { name: "Neu starten" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Ausführen" }).click();
+    await waitFor(() => Promise.resolve(held === 4), { deadlineMs: 60_000 });
+    await dialog.getByRole("button", { name: "Anhalten" }).click();
+    for (const answer of answers) await answer();
+    await page.getByText("Angehalten: für 4 von 10 erledigt").waitFor();
+    assert.equal(held, 4);
+    await page.unroute("**/MarkPartForRestart");
+
+    // Somebody took the new name for another machine's place: the reason is no English.
+    const { location } = await app.createLocation({ organizationId: made.org_id, name: "Feld" });
+    await app.newRobot({ name: "m-0", location: location?.id ?? "" });
+    await page.getByLabel("m-0 auswählen").first().check();
+    await page.getByRole("button", { name: "Verschieben" }).click();
+    await dialog.getByLabel("An den Standort").selectOption(location?.id ?? "");
+    await dialog.getByRole("button", { name: "Ausführen" }).click();
+    await dialog.getByText("„m-0“ heißt hier schon etwas anderes.").first().waitFor();
+    opened.complaints.splice(0);
   },
 );
 

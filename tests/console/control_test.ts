@@ -19,6 +19,22 @@ Deno.test({
     await page.getByText("Connected directly").waitFor();
     for (const kind of KINDS) await card(kind).waitFor();
 
+    // By the palette: a resource, another tab, and what ends all movement.
+    const choose = async (text: string, entry: string) => {
+      await page.keyboard.press("ControlOrMeta+k");
+      await page.getByLabel("Type the name").fill(text);
+      await page.getByRole("option", { selected: true }).getByText(entry, { exact: true })
+        .waitFor();
+      await page.keyboard.press("Enter");
+    };
+    await choose("gantry-1", "gantry-1");
+    await page.waitForURL(/control\?q=gantry-1$/);
+    await card("arm").waitFor({ state: "detached" });
+    await page.getByLabel("Search resources").fill("");
+    await card("arm").waitFor();
+    await choose("stop all", "Stop all");
+    await page.getByText("A stop was requested of all resources.").waitFor();
+
     await useResources(page);
 
     await card("gripper").scrollIntoViewIfNeeded();

@@ -70,6 +70,36 @@ consoleTest(
 
 consoleTest(
   import.meta.url,
+  "a move of the map sorts and groups no machine again",
+  async (rig) => {
+    const { app, made } = rig;
+    for (const [name, latitude] of [["munich", 48.1], ["rome", 41.9]] as const) {
+      const { id } = await app.newRobot({ name, location: made.location_id });
+      await app.updateRobotMetadata({ id, data: { position: { latitude, longitude: 12 } } });
+    }
+    const opened = await rig.page();
+    await opened.context.addInitScript(COUNT_COMPARISONS);
+    await opened.keepKey(
+      await rig.tokenFor("api-key", made.api_key_id, made.api_key),
+      made.api_key_id,
+    );
+    await opened.go("/?view=map");
+    const { page } = opened;
+    await page.getByText("2 machines in this part").waitFor();
+    const before = await page.evaluate("comparisons");
+    assert.notEqual(before, 0);
+    await page.locator(".leaflet-container").focus();
+    for (const key of ["ArrowRight", "ArrowUp", "+"]) {
+      const address = page.url();
+      await page.keyboard.press(key);
+      await page.waitForURL((url) => url.href !== address);
+    }
+    assert.equal(await page.evaluate("comparisons"), before);
+  },
+);
+
+consoleTest(
+  import.meta.url,
   "locations filter with all that is in them; columns and views are kept",
   async (rig) => {
     const { app, made } = rig;
@@ -169,3 +199,15 @@ Deno.test({
     }
   },
 });
+
+/** Counts what the list's order asks of its collator. */
+const COUNT_COMPARISONS = `
+  window.comparisons = 0;
+  const { get } = Object.getOwnPropertyDescriptor(Intl.Collator.prototype, "compare");
+  Object.defineProperty(Intl.Collator.prototype, "compare", {
+    get() {
+      const compare = get.call(this);
+      return (a, b) => (window.comparisons++, compare(a, b));
+    },
+  });
+`;

@@ -22,6 +22,8 @@ consoleTest(
     await page.keyboard.press("Enter");
     await page.getByText("Waiting for digger").waitFor();
     const line = await page.getByText(/^curl -fsSL/).innerText();
+    await page.getByText("no stable release of machine-agent for Linux").waitFor();
+    await page.getByText("leads to this cloud on its own host only").waitFor();
     await opened.inspect("new-machine-linux");
     await page.getByRole("button", { name: "With a phone" }).click();
     await page.getByRole("img", { name: "credentials" }).waitFor();

@@ -4,35 +4,52 @@ export interface Failure<T> {
   readonly error: unknown;
 }
 
+/** Takes back what was done. */
+export type Undo = () => Promise<void>;
+
+/** What came of the work on many. */
+export interface Outcome<T> {
+  readonly failures: readonly Failure<T>[];
+  /** How many it was done for. */
+  readonly done: number;
+  /** Of those, how to take it back. */
+  readonly undos: readonly { readonly item: T; readonly undo: Undo }[];
+}
+
 /**
  * Works on many items, some at a time, and continues when one fails.
  *
  * @param most so many at a time
+ * @param work resolves with how to take it back, if it can be
  * @param progress gets how many are finished, after each
- * @returns those that failed
+ * @param over once aborted, no item is begun any more
  */
 export async function workOnAll<T>(
   items: readonly T[],
   most: number,
-  work: (item: T) => Promise<void>,
+  work: (item: T) => Promise<Undo | undefined | void>,
   progress: (finished: number) => void,
-): Promise<Failure<T>[]> {
+  over?: AbortSignal,
+): Promise<Outcome<T>> {
   const failures: Failure<T>[] = [];
+  const undos: { item: T; undo: Undo }[] = [];
+  let done = 0;
   let next = 0;
-  let finished = 0;
   const worker = async (): Promise<void> => {
-    for (let at = next++; at < items.length; at = next++) {
+    for (let at = next++; at < items.length && !over?.aborted; at = next++) {
       const item = items[at] as T;
       try {
-        await work(item);
+        const undo = await work(item);
+        done++;
+        if (undo) undos.push({ item, undo });
       } catch (error) {
         failures.push({ item, error });
       }
-      progress(++finished);
+      progress(done + failures.length);
     }
   };
   await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
-  return failures;
+  return { failures, done, undos };
 }
 
 /** The words of a field, apart by commas; each once. */
@@ -46,8 +63,12 @@ export function retagged<V>(
   add: readonly string[],
   remove: readonly string[],
 ): Record<string, V | string[]> {
-  const { tags } = metadata;
-  const there = Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
-  const wanted = [...new Set([...there, ...add])].filter((tag) => !remove.includes(tag));
+  const wanted = [...new Set([...tagsIn(metadata), ...add])].filter((tag) => !remove.includes(tag));
   return { ...metadata, tags: wanted };
+}
+
+/** The tags in a machine's metadata. */
+export function tagsIn(metadata: Readonly<Record<string, unknown>>): string[] {
+  const { tags } = metadata;
+  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
 }

@@ -1,3 +1,5 @@
+import { Channel } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
+
 /** What a machine is installed with. */
 export interface InstallFacts {
   /** Where machines reach the cloud: `https://cloud.example`. */
@@ -34,4 +36,26 @@ export function credentialsText(cloud: string, partId: string, secret: string): 
 export function needsTls(cloud: string): boolean {
   const { protocol, hostname } = new URL(cloud);
   return protocol !== "https:" && !["localhost", "127.0.0.1"].includes(hostname);
+}
+
+/** The cloud is called what only its own host calls it so. */
+export function isLocal(cloud: string): boolean {
+  const { hostname } = new URL(cloud);
+  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+/** What a release is, as far as an installer looks at it. */
+export interface AgentRelease {
+  readonly binary: string;
+  readonly channel: Channel;
+  readonly withdrawnAt?: unknown;
+  readonly files: readonly { readonly platform: string }[];
+}
+
+/** The installers find an agent for this system: they take the newest stable one. */
+export function hasAgent(releases: readonly AgentRelease[], system: "linux" | "windows"): boolean {
+  return releases.some(({ binary, channel, withdrawnAt, files }) =>
+    binary === "machine-agent" && channel === Channel.STABLE && withdrawnAt === undefined &&
+    files.some(({ platform }) => platform.startsWith(`${system}/`))
+  );
 }

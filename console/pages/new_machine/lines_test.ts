@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { credentialsText, linuxLine, needsTls, windowsLine } from "./lines.ts";
+import { Channel } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import { credentialsText, hasAgent, isLocal, linuxLine, needsTls, windowsLine } from "./lines.ts";
 
 const facts = { cloud: "https://cloud.example", keyId: "k-1", key: "secret", partId: "p-1" };
 
@@ -23,4 +24,26 @@ Deno.test("needsTls() is for clouds that others reach in clear", () => {
     ["https://c.example", "http://127.0.0.1:8080", "http://10.0.0.1"].map(needsTls),
     [false, false, true],
   );
+});
+
+Deno.test("isLocal() is for addresses that other computers do not reach", () => {
+  const addresses = [
+    "http://127.0.0.1:8080",
+    "http://localhost",
+    "http://[::1]:1",
+    "https://c.example",
+  ];
+  assert.deepEqual(addresses.map(isLocal), [true, true, true, false]);
+});
+
+Deno.test("hasAgent() takes stable agents for the system that were not withdrawn", () => {
+  const agent = {
+    ...{ binary: "machine-agent", channel: Channel.STABLE },
+    files: [{ platform: "linux/arm64" }],
+  };
+  assert.equal(hasAgent([agent], "linux"), true);
+  assert.equal(hasAgent([agent], "windows"), false);
+  assert.equal(hasAgent([{ ...agent, withdrawnAt: {} }], "linux"), false);
+  assert.equal(hasAgent([{ ...agent, channel: Channel.DEV }], "linux"), false);
+  assert.equal(hasAgent([{ ...agent, binary: "machine-server" }], "linux"), false);
 });
