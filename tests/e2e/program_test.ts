@@ -54,7 +54,10 @@ Deno.test({
   name: "watchEnds() takes a process for gone that nobody collects",
   ignore,
   async fn() {
-    const program = shell(`: & echo up; exec sleep 100`);
+    // What it starts ends when it is the program that collects nobody.
+    const program = shell(
+      `while [ "$(cat /proc/$$/comm)" != sleep ]; do sleep 0.01; done & echo up; exec sleep 100`,
+    );
     await program.waitForLine(/up/, 60_000);
     const watched = watchEnds([program.pid]);
     const ended = await waitFor(async () => {
