@@ -23,7 +23,7 @@ export function* mqlRows(
   database: Database,
   stages: readonly string[],
   scope: QueryScope,
-  sqlRows: (statement: string) => Iterable<Document>,
+  sqlRows: (statement: string) => IterableIterator<Document>,
 ): Iterable<Document> {
   const pipeline = stages.map((stage, index) => {
     try {
@@ -37,8 +37,12 @@ export function* mqlRows(
     if (scope.pipelineId !== undefined) {
       throw new QueryRefusedError("$sql is for readings, not for what a data pipeline has kept");
     }
-    yield* aggregated(sqlRows(statement), pipeline.slice(1));
-    return;
+    const rows = sqlRows(statement);
+    try {
+      return yield* aggregated(rows, pipeline.slice(1));
+    } finally {
+      rows.return?.();
+    }
   }
   const { rows, toDocument } = scope.pipelineId === undefined
     ? readings(database, pipeline[0])

@@ -45,7 +45,7 @@ export function prepareStub(stub: Database): void {
   stub.exec(READINGS_STUB);
 }
 
-function* sqlRows(database: Database, stub: Database, text: string): Iterable<Document> {
+function* sqlRows(database: Database, stub: Database, text: string): IterableIterator<Document> {
   const problem = statementProblem(text);
   if (problem !== undefined) throw new QueryRefusedError(problem);
   for (const handle of [stub, database]) {

@@ -38,6 +38,17 @@ Deno.test("queries are saved under a name, run with what follows them, changed a
   assert.deepEqual(await counted([stage({ $match: { t: { $lt: 3 } } }), stage({ $count: "n" })]), [
     { n: 2 },
   ]);
+  // Of those that end before the rows do, nothing is left for the query after them.
+  const failing = stage({ $project: { t: { $arrayElemAt: ["$t"] } } });
+  for (let turn = 0; turn < 2; turn++) {
+    assert.deepEqual(await counted([stage({ $limit: 1 })]), [{ t: 3 }]);
+    const wrong = await failure(counted([failing]));
+    assert.equal(wrong.code, Code.InvalidArgument, wrong.message);
+  }
+  const endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) " +
+    "SELECT hex(zeroblob(500000)) AS x FROM n";
+  const large = await failure(data.tabularDataByMQL({ organizationId, mqlBinary: [sql(endless)] }));
+  assert.equal(large.code, Code.ResourceExhausted, large.message);
   const refusals: [Uint8Array<ArrayBuffer>[], RegExp][] = [
     [[sql("SELECT * FROM api_keys")], /no such table: api_keys/],
     [[sql("DELETE FROM readings")], /it begins with DELETE/],
