@@ -133,8 +133,10 @@ export class RayRunner implements TrainingRunner {
     const timer = this.options.clock.setTimer(this.#limits.wallMs, () => late.abort());
     const ended = AbortSignal.any([signal, late.signal]);
     try {
+      // A job that waits again has the number of its attempt again, and Ray may still know the name.
+      const unique = crypto.randomUUID().slice(0, 8);
       for (let start = 1;; start++) {
-        const id = `machine-training-${task.jobId}-${task.attempt}-${start}`;
+        const id = `machine-training-${task.jobId}-${task.attempt}-${start}-${unique}`;
         const end = await this.#runOnce(id, run, output, ended);
         if (end !== "lost") return;
         if (start === MOST_STARTS) {
