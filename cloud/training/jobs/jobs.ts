@@ -125,14 +125,22 @@ export class TrainingJobs {
    * Lets something happen to a job, in one statement: of two that try at once only one does. The
    * times are kept here; `start` counts an attempt and `canceled` says by whom, unless `change`
    * does.
+   * @param run the job as its run knows it: nothing happens once another run has begun; left out:
+   * whichever run it is
    * @returns the job afterwards; undefined: there is none, or its state does not allow the event
    */
-  async apply(id: string, event: JobEvent, change: JobChange = {}): Promise<JobRow | undefined> {
+  async apply(
+    id: string,
+    event: JobEvent,
+    change: JobChange = {},
+    run?: Pick<JobRow, "key_id">,
+  ): Promise<JobRow | undefined> {
     const { from, to } = transition(event);
     const now = this.options.clock.now().getTime();
     let update = this.options.queries.updateTable("training_jobs")
       .set({ ...change, state: to, updated_at: now })
       .where("id", "=", id).where("state", "in", from);
+    if (run) update = update.where("key_id", run.key_id === null ? "is" : "=", run.key_id);
     if (event === "start") {
       update = update.set({ started_at: now });
       if (change.attempts === undefined) update = update.set({ attempts: sql`attempts + 1` });

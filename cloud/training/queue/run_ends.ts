@@ -44,6 +44,8 @@ export class RunEnds {
     return await this.#tried(async () => {
       const now = await records.byId(job.id);
       if (!now || end.kind === "completed") return now;
+      // Another node, which leads by now, has begun it again or ended it.
+      if (now.key_id !== job.key_id) return undefined;
       if (now.state === "canceling") return await this.cancel(job, output);
       if (end.kind === "failed") return await this.#fail(job, end, output);
       if (!stopping.aborted) return undefined;

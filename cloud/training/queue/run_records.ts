@@ -22,7 +22,10 @@ export interface RunRecordsOptions {
   readonly random: Random;
 }
 
-/** A job's state does not allow what was to be written down: somebody has canceled it. */
+/**
+ * A job's state does not allow what was to be written down: somebody has canceled it, or another
+ * node has begun it again.
+ */
 export class StateChangedError extends Error {
   override readonly name = "StateChangedError";
 }
@@ -84,7 +87,10 @@ export class RunRecords {
     return started && { job: started, key };
   }
 
-  /** A run is over: its key goes with it. Undefined: the job's state does not allow the event. */
+  /**
+   * A run is over: its key goes with it. Undefined: the job's state does not allow the event, or
+   * another run has begun.
+   */
   async end(
     job: JobRow,
     event: Exclude<JobEvent, "start" | "complete" | "cancel">,
@@ -109,7 +115,7 @@ export class RunRecords {
    */
   async complete(transaction: Queries, job: JobRow, change: JobChange): Promise<void> {
     const row = await this.#end(transaction, job, "complete", change);
-    if (!row) throw new StateChangedError(`training job ${job.id} was canceled`);
+    if (!row) throw new StateChangedError(`training job ${job.id} was canceled, or begun again`);
   }
 
   async #end(
@@ -119,7 +125,8 @@ export class RunRecords {
     change: JobChange,
   ): Promise<JobRow | undefined> {
     const { clock } = this.options;
-    const row = await this.#jobs(transaction).apply(job.id, event, { ...change, key_id: null });
+    const jobs = this.#jobs(transaction);
+    const row = await jobs.apply(job.id, event, { ...change, key_id: null }, job);
     if (!row || job.key_id === null) return row;
     const now = clock.now();
     await transaction.updateTable("api_keys").set({ deleted_at: now.getTime() })

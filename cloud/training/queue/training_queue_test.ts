@@ -17,6 +17,8 @@ import {
   withDataFolder,
 } from "./queue_testing.ts";
 
+const DEADLINE = { deadlineMs: 60_000 };
+
 interface Setting {
   readonly rig: QueueRig;
   readonly runner: FakeRunner;
@@ -83,6 +85,30 @@ Deno.test("TrainingQueue makes a version of the model out of what the script lea
     ]);
     assert.deepEqual(rig.ended.map(({ id, state }) => [id, state]), [[job.id, "completed"]]);
   }));
+
+Deno.test("TrainingQueue leaves a job alone that another node has begun again meanwhile", async () => {
+  for (const behave of [trains, fails, runsForEver]) {
+    await withRig(async ({ rig, runner, acme }) => {
+      const other = { key_id: "of the other node", attempts: 2 };
+      runner.behave = async (task, output, signal) => {
+        await rig.queries.updateTable("training_jobs").set(other).where("id", "=", task.jobId)
+          .execute();
+        return await behave(task, output, signal);
+      };
+      rig.queue.start();
+      const job = await rig.submit(acme);
+      rig.queue.wake();
+      await waitFor(() => runner.tasks.length === 1, DEADLINE);
+      if (behave === runsForEver) await rig.queue.close();
+      await waitFor(() => rig.queue.runningJobs.length === 0, DEADLINE);
+      const now = await rig.jobs.byId(job.id);
+      assert.deepEqual([now?.state, now?.key_id, now?.attempts], [
+        ...["in_progress", other.key_id, other.attempts],
+      ]);
+      assert.deepEqual([await rig.models(), rig.ended], [[], []]);
+    });
+  }
+});
 
 Deno.test("TrainingQueue tells the script's reason when it fails", () =>
   withRig(async ({ rig, runner, acme }) => {
