@@ -72,7 +72,8 @@ export class StoredExchange implements Exchange {
         const id = random.uuid();
         ids.push(id);
         this.#open.add(id);
-        await blobs.receive(id, tarGz(folder, () => false), await mostPacked(folder));
+        const pieces = until(signal, tarGz(folder, () => false));
+        await blobs.receive(id, pieces, await mostPacked(folder));
         addresses[name] = await blobs.addressOf(id, seconds);
       }
       signal.throwIfAborted();
@@ -80,7 +81,8 @@ export class StoredExchange implements Exchange {
       await close();
       throw error;
     }
-    return { addresses, hasModel: () => this.#take(run, closed.signal), close };
+    const ended = AbortSignal.any([signal, closed.signal]);
+    return { addresses, hasModel: () => this.#take(run, ended), close };
   }
 
   async answer(request: ExchangeRequest, http: HttpCallers): Promise<Response> {
@@ -137,6 +139,17 @@ export class StoredExchange implements Exchange {
     } finally {
       await Deno.remove(archive).catch(() => {});
     }
+  }
+}
+
+/** What comes, until the signal aborts: a large dataset is not sent to its end for nobody. */
+async function* until(
+  signal: AbortSignal,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  for await (const piece of pieces) {
+    signal.throwIfAborted();
+    yield piece;
   }
 }
 

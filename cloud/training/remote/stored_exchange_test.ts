@@ -25,7 +25,9 @@ async function withNodes(
   test: (it: {
     trains: StoredExchange;
     output: string;
-    open: () => ReturnType<StoredExchange["open"]>;
+    open: (signal?: AbortSignal) => ReturnType<StoredExchange["open"]>;
+    blobs: AddressedBlobs;
+    dataset: string;
     put: (bytes: Uint8Array<ArrayBuffer>, jobId?: string) => Promise<number>;
     ask: (method: string, file: string) => Promise<number>;
     stored: () => Promise<string[]>;
@@ -51,8 +53,8 @@ async function withNodes(
       return (await other.answer(whole as never, callers(jobId))).status;
     };
     await test({
-      ...{ trains, output },
-      open: () =>
+      ...{ trains, output, blobs, dataset: join(folder, "dataset") },
+      open: (signal = new AbortController().signal) =>
         trains.open(
           {
             ...{ jobId: "job", keyId: KEY, modelBytes: MODEL_BYTES, outputFolder: output },
@@ -60,7 +62,7 @@ async function withNodes(
             datasetFolder: join(folder, "dataset"),
           },
           HOUR_MS,
-          new AbortController().signal,
+          signal,
         ),
       put: (bytes, jobId) =>
         answer({ method: "PUT", file: "model.tar.gz", body: new Blob([bytes]).stream() }, jobId),
@@ -99,6 +101,32 @@ Deno.test("StoredExchange says that a model cannot be used", () =>
     assert.equal(await put(tarGzOf([{ path: "../evil", content: "x" }])), 200);
     await assert.rejects(run.hasModel(), /the model cannot be used/);
     await run.close();
+  }));
+
+Deno.test("StoredExchange sends nothing more of a dataset whose run was stopped", () =>
+  withNodes(async ({ open, stored, blobs, dataset }) => {
+    const image = new Uint8Array(4 * 1024 * 1024);
+    for (let at = 0; at < image.length; at += 65_536) {
+      crypto.getRandomValues(image.subarray(at, at + 65_536));
+    }
+    await Deno.writeFile(join(dataset, "image"), image);
+    const stop = new AbortController();
+    let after = 0;
+    const { receive } = FolderBlobStore.prototype;
+    async function* watched(contents: AsyncIterable<Uint8Array>) {
+      for await (const piece of contents) {
+        if (stop.signal.aborted) after += piece.length;
+        if (piece.length >= 65_536) stop.abort(new Error("canceled"));
+        yield piece;
+      }
+    }
+    Object.assign(blobs, {
+      receive: (id: string, contents: AsyncIterable<Uint8Array>, limit: number) =>
+        receive.call(blobs as unknown as FolderBlobStore, id, watched(contents), limit),
+    });
+    await assert.rejects(open(stop.signal), /canceled/);
+    assert.equal(after, 0);
+    assert.deepEqual(await stored(), []);
   }));
 
 Deno.test("StoredExchange removes what a killed node left, and nothing of a run that continues", () =>
