@@ -67,13 +67,16 @@ export class LogDays {
        JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'`,
     );
     if (!trigrams) return;
-    // Of a node that was killed.
+    const building = await this.#building();
+    // Of a node that was killed. Not to be waited for by those who read.
     for (const day of await this.#indexed(false)) {
-      await this.statements.script(`DROP INDEX IF EXISTS ${PREFIX}${day}${TEXTS}`);
+      if (building.has(day)) continue;
+      const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${PREFIX}${day}${TEXTS}`;
+      await this.statements.alone(drop, signal);
     }
     const done = new Set(await this.indexed());
     for (const day of await this.all()) {
-      if (day >= today || done.has(day)) continue;
+      if (day >= today || done.has(day) || building.has(day)) continue;
       if (signal?.aborted) return;
       const columns = ["message", "logger"].map((column) =>
         `${asciiLower(column)} ${trigrams.schema}.gin_trgm_ops`
@@ -85,6 +88,16 @@ export class LogDays {
       );
       await this.statements.alone(`ANALYZE ${PREFIX}${day}`, signal);
     }
+  }
+
+  /** Days whose index the database is making: for a node that is gone it does so to the end. */
+  async #building(): Promise<Set<number>> {
+    const rows = await this.statements.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_stat_progress_create_index AS building
+       JOIN pg_class ON pg_class.oid = building.relid JOIN pg_inherits ON inhrelid = pg_class.oid
+       WHERE building.datname = current_database() AND inhparent = 'log_lines'::regclass`,
+    );
+    return new Set(rows.map(({ name }) => Number(name.slice(PREFIX.length))));
   }
 
   async #indexed(isValid: boolean): Promise<number[]> {

@@ -4,6 +4,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { toLogLines } from "./log_line.ts";
@@ -18,6 +19,7 @@ import { openLogStore } from "./open_log_store.ts";
 import { SqliteLogStore } from "./sqlite_log_store.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
+const DEADLINE = { deadlineMs: 60_000 };
 const ignore = ignoreWithout(import.meta.url, "postgresql");
 
 /** Time that can be set, timers that run as they do. */
@@ -294,6 +296,45 @@ Deno.test({
       assert.equal(await stores.query(made), "0");
       await stores.query("drop extension pg_trgm");
     });
+    await context.step(
+      "nobody waits for an index that a node that is gone has begun",
+      async () => {
+        const clock = new SetClock();
+        const store = await stores.openEmpty(clock);
+        await store.deleteReceivedBefore(clock.now());
+        await stores.query("create extension pg_trgm with schema public");
+        await store.append("a", lines(3, "motor", clock.now()));
+        const table = `machine_cloud.log_lines_${Math.floor(clock.now().getTime() / DAY_MS)}`;
+        await clock.advance(DAY_MS);
+        // Whoever writes to the day keeps the index from being made.
+        const writing = stores.query(
+          `begin; lock table ${table} in row exclusive mode; select pg_sleep(600)`,
+        ).catch(() => undefined);
+        const locks = `select count(*) from pg_locks where relation = '${table}'::regclass
+        and mode = 'RowExclusiveLock' and granted`;
+        await waitFor(async () => await stores.query(locks) === "1", DEADLINE);
+        const making = stores.query(
+          `create index concurrently ${table.replace(/^.*\./, "")}_texts on ${table}
+         using gin (lower(message collate "C") public.gin_trgm_ops)`,
+        );
+        const indexes = (isValid: boolean) =>
+          stores.query(`select count(*) from pg_index where indrelid = '${table}'::regclass
+          and indexrelid = to_regclass('${table}_texts') and indisvalid = ${isValid}`);
+        await waitFor(async () => await indexes(false) === "1", DEADLINE);
+        try {
+          await store.deleteReceivedBefore(new Date(0));
+          const page = await store.read("a", { filter: { text: "motor" }, limit: 10 });
+          assert.equal(page.lines.length, 3);
+        } finally {
+          await stores.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where query like 'begin; lock%'",
+          );
+          await Promise.all([writing, making]);
+        }
+        assert.equal(await indexes(true), "1");
+        await stores.query("drop extension pg_trgm cascade");
+      },
+    );
     await context.step("a text with U+0000 is kept, with another character", async () => {
       const clock = new SetClock();
       const store = await stores.openEmpty(clock);

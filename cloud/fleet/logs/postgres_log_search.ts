@@ -21,12 +21,13 @@ export interface SearchedDays {
   readonly indexed: readonly number[];
 }
 
-/** Trigrams tell nothing of shorter texts. */
-const SHORTEST_INDEXED = 3;
+/** What a trigram is made of; no index finds a text without one. */
+const TRIGRAM = /[a-z0-9]{3}/;
 
 /** Whether an index of texts helps to find what is requested. */
-export function usesIndex({ text }: LogFilter): boolean {
-  return text !== undefined && text.length >= SHORTEST_INDEXED && ASCII.test(text.toLowerCase());
+export function usesIndex(filter: LogFilter): boolean {
+  const text = filter.text?.toLowerCase();
+  return text !== undefined && TRIGRAM.test(text) && ASCII.test(text);
 }
 
 /**

@@ -145,11 +145,13 @@ export class PostgresDatabase implements CloudDatabase {
         const cut = () => client.connection.stream.destroy();
         signal?.addEventListener("abort", cut, { once: true });
         try {
+          signal?.throwIfAborted();
           await client.query("set statement_timeout = 0");
           await client.query(sql);
         } finally {
           signal?.removeEventListener("abort", cut);
-          if (!signal?.aborted) await client.end();
+          if (signal?.aborted) cut();
+          else await client.end();
         }
       },
       settle: () => this.#commits.wait(),

@@ -74,6 +74,10 @@ Deno.test({
     await waitFor(async () => await rig.server.query(count) === "1", DEADLINE);
     stop.abort();
     await running;
+    const early = new AbortController();
+    const connecting = assert.rejects(statements.alone("select pg_sleep(5)", early.signal));
+    early.abort();
+    await connecting;
   },
 });
 
