@@ -121,28 +121,22 @@ export class VideoHub {
     const even = (px: number) => Math.round(px / 2) * 2;
     return SCALES
       .map((scale) => ({ width: even(own.width * scale), height: even(own.height * scale) }))
-      .filter(({ width, height }, index) => index === 0 || Math.min(width, height) >= LEAST_PX);
+      .filter((size, index) =>
+        index === 0 || Math.min(size.width, size.height) >= LEAST_PX && !refusalOf(size)
+      );
   }
 
   /**
    * Sends a camera's video in another size, to all of its viewers; without one, in its own.
    *
-   * @throws {ConnectError} INVALID_ARGUMENT for sizes that no encoder takes.
+   * @throws {ConnectError} INVALID_ARGUMENT for sizes that no encoder gets; not for its own.
    */
   async setSize(name: string, size: PictureSize | undefined): Promise<void> {
     if (size) {
-      for (const [what, px] of [["width", size.width], ["height", size.height]] as const) {
-        if (px >= 2 && px <= MOST_PX && px % 2 === 0) continue;
-        throw new ConnectError(
-          `resolution.${what} is ${px}; an even number from 2 to ${MOST_PX} is allowed`,
-          Code.InvalidArgument,
-        );
-      }
-      if (size.width * size.height > MOST_AREA_PX) {
-        throw new ConnectError(
-          `resolution has ${size.width * size.height} pixels; ${MOST_AREA_PX} are allowed`,
-          Code.InvalidArgument,
-        );
+      const refusal = refusalOf(size);
+      // Its own is listed, and sent to who sets none.
+      if (refusal !== undefined && !await this.#isOwn(name, size)) {
+        throw new ConnectError(refusal, Code.InvalidArgument);
       }
       // Another size than its own needs an encoder.
       await this.#finder.find();
@@ -158,6 +152,11 @@ export class VideoHub {
     const feeds = [...this.#running.values()].map(({ feed }) => feed);
     this.#running.clear();
     await Promise.all(feeds.map((feed) => feed.close()));
+  }
+
+  async #isOwn(name: string, { width, height }: PictureSize): Promise<boolean> {
+    const [own] = await this.sizes(name).catch(() => []);
+    return own?.width === width && own.height === height;
   }
 
   /** One frame of a camera, for all who ask meanwhile. */
@@ -234,4 +233,16 @@ export class VideoHub {
       size: this.#sizes.get(name),
     }, signal);
   }
+}
+
+/** Why a camera's video is not brought to that size; undefined: it is. */
+function refusalOf({ width, height }: PictureSize): string | undefined {
+  for (const [what, px] of [["width", width], ["height", height]] as const) {
+    if (px >= 2 && px <= MOST_PX && px % 2 === 0) continue;
+    return `resolution.${what} is ${px}; an even number from 2 to ${MOST_PX} is allowed`;
+  }
+  const area = width * height;
+  return area > MOST_AREA_PX
+    ? `resolution has ${area} pixels; ${MOST_AREA_PX} are allowed`
+    : undefined;
 }

@@ -179,6 +179,21 @@ Deno.test("stream options are sizes of the camera's shape, and wrong ones change
   await streams.setStreamOptions({ name: "front" });
 });
 
+Deno.test("every size that is listed can be set, also of a camera with many pixels", async () => {
+  for (const [width, height, listed] of [[4000, 3000, 5], [8000, 6000, 3]] as const) {
+    const { source, streams } = machine();
+    Object.assign(source, { size: { width, height } });
+    const set = (resolution: { width: number; height: number }) =>
+      streams.setStreamOptions({ name: "front", resolution });
+    const { resolutions } = await streams.getStreamOptions({ name: "front" });
+    assert.equal(resolutions.length, listed);
+    for (const { width, height } of resolutions) {
+      await refuses(set({ width, height }), Code.FailedPrecondition, /ffmpeg is not installed/);
+    }
+    await refuses(set({ width: width - 2, height }), Code.InvalidArgument, /pixels|width/);
+  }
+});
+
 Deno.test("an offer that fails late leaves the track that took its place", async () => {
   const viewer = peer();
   const late = Promise.withResolvers<VideoTrack>();
