@@ -43,7 +43,7 @@ const MOST_TRACKS = 32;
  * milliseconds. Those beyond are lost.
  */
 const MOST_A_SECOND = 50;
-/** Bytes of answers that the peer does not fetch; its offers are lost meanwhile. */
+/** Bytes that the peer does not fetch; its offers, each of which takes an answer, are lost then. */
 const MOST_UNSENT_BYTES = 128 * 1024;
 
 /**
@@ -202,15 +202,13 @@ export class Negotiation {
 
   /** Whether the peer sends more than anybody needs. */
   #isFlood(): boolean {
-    const { channel, clock, log } = this.#options;
+    const { clock, log } = this.#options;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#countedFromMs >= 1_000) {
       this.#countedFromMs = nowMs;
       this.#counted = 0;
     }
-    if (++this.#counted <= MOST_A_SECOND && channel.bufferedBytes <= MOST_UNSENT_BYTES) {
-      return false;
-    }
+    if (++this.#counted <= MOST_A_SECOND) return false;
     if (this.#counted === MOST_A_SECOND + 1) {
       log.debug("the peer sends more descriptions than are read; the others are lost");
     }
@@ -219,12 +217,15 @@ export class Negotiation {
 
   #receive(bytes: Uint8Array): void {
     if (this.#isFlood()) return;
-    const { remote, local, log } = this.#options;
+    const { channel, remote, local, log } = this.#options;
     try {
       const text = Buffer.from(new TextDecoder().decode(bytes), "base64").toString();
       const { type, sdp } = Object(JSON.parse(text));
       if ((type !== "offer" && type !== "answer") || typeof sdp !== "string") {
         throw new Error("it is neither offer nor answer");
+      }
+      if (type === "offer" && channel.bufferedBytes > MOST_UNSENT_BYTES) {
+        throw new Error("the answers before are not fetched");
       }
       const description = parseDescription(sdp);
       if (description.ufrag !== remote.ufrag) throw new Error("it requests an ICE restart");

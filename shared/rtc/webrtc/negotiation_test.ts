@@ -177,3 +177,26 @@ Deno.test("answers that the peer does not fetch are not piled up", async () => {
   assert.ok(channel.bufferedBytes > 100_000, "it answers at first");
   assert.ok(channel.bufferedBytes < 200_000, `${channel.bufferedBytes} bytes wait`);
 });
+
+Deno.test("the answer to an offer of ours is read while answers of ours are not fetched", async () => {
+  const sent: string[] = [];
+  const channel = new SctpChannel(() => {});
+  channel.open(65_535, (_protocol, data) => {
+    sent.push(JSON.parse(Buffer.from(data.toString(), "base64").toString()).sdp);
+    return new Promise(() => {});
+  }, Infinity);
+  const clock = new FakeClock();
+  const options = { channel, remote: parseDescription(OFFER), local: LOCAL, clock };
+  const own = new Negotiation({ ...options, log: memoryLogger() });
+  const offer = encoded({ type: "offer", sdp: OFFER + VIDEO.repeat(20) });
+  while (channel.bufferedBytes <= 128 * 1024) {
+    channel.arrive(offer);
+    await clock.advance(1_000);
+  }
+  const before = sent.length;
+  const adding = own.add(FRONT);
+  await waitFor(() => sent.length === before + 1, { deadlineMs: 60_000 });
+  channel.arrive(answerTo(sent.at(-1)!));
+  await clock.advance(10_000);
+  assert.equal((await adding).codec, "H264");
+});
