@@ -15,6 +15,10 @@ export interface SystemdOptions {
 /** The variables of systemd that are meant for this process alone; no child may speak for it. */
 export const OWN_VARIABLES = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] as const;
 
+/** As they are sent: a text that cannot be sent holds up nothing else. */
+const KINDS = ["READY", "WATCHDOG", "STOPPING", "STATUS"] as const;
+type Kind = typeof KINDS[number];
+
 /** The service manager that started this process, as its environment names it. */
 export function systemdManager(options: SystemdOptions): ServiceManager {
   const { env, pid, log } = options;
@@ -24,11 +28,13 @@ export function systemdManager(options: SystemdOptions): ServiceManager {
   let isBroken = false;
   // What could not be sent, the newest of each kind. A busy systemd takes no more than ten datagrams
   // in advance; without READY=1 it would end an agent that works when the time to start is over.
-  const owed = new Map<string, string>();
-  const tell = (kind: string, value: string) => {
+  const owed = new Map<Kind, string>();
+  const tell = (kind: Kind, value: string) => {
     owed.set(kind, value);
     try {
-      for (const [name, text] of owed) {
+      for (const name of KINDS) {
+        const text = owed.get(name);
+        if (text === undefined) continue;
         send(`${name}=${text}`);
         owed.delete(name);
       }
@@ -38,6 +44,8 @@ export function systemdManager(options: SystemdOptions): ServiceManager {
       if (!isBroken) log.warn("cannot notify the service manager", { error });
       isBroken = true;
     }
+    // Of this moment: sent later, it would keep an agent that is stuck by then.
+    owed.delete("WATCHDOG");
   };
   return {
     ready: () => tell("READY", "1"),

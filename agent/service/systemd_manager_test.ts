@@ -63,6 +63,37 @@ Deno.test({
     }),
 });
 
+/** A service manager to which datagrams go that `takes` lets through. */
+function sendingThrough(takes: (text: string) => boolean) {
+  const sent: string[] = [];
+  const send = (text: string) => {
+    if (!takes(text)) throw new Error("nobody takes it");
+    sent.push(text);
+  };
+  const env = { NOTIFY_SOCKET: "/run/notify" };
+  return { sent, manager: systemdManager({ env, pid, log: memoryLogger(), open: () => send }) };
+}
+
+Deno.test("systemdManager() says of no moment that is over that the agent was alive", () => {
+  let isFull = true;
+  const { sent, manager } = sendingThrough(() => !isFull);
+  manager.alive();
+  isFull = false;
+  manager.status("updates: stuck");
+  assert.deepEqual(sent, ["STATUS=updates: stuck"]);
+});
+
+Deno.test("systemdManager() is ready and alive also with a status that nobody takes", () => {
+  const { sent, manager } = sendingThrough((text) => !text.includes("bad"));
+  manager.status("bad");
+  manager.ready();
+  manager.alive();
+  manager.stopping();
+  assert.deepEqual(sent, ["READY=1", "WATCHDOG=1", "STOPPING=1"]);
+  manager.status("good");
+  assert.equal(sent.at(-1), "STATUS=good");
+});
+
 Deno.test({
   name: "systemdManager() sends what a full socket did not take, the newest of each kind",
   ignore: !isLinux,
@@ -81,7 +112,7 @@ Deno.test({
       assert.deepEqual(receiver.received(), full);
       manager.alive();
       const later = receiver.received().slice(full.length);
-      assert.deepEqual(later, ["READY=1", "STATUS=runs", "WATCHDOG=1"]);
+      assert.deepEqual(later, ["READY=1", "WATCHDOG=1", "STATUS=runs"]);
     }),
 });
 
