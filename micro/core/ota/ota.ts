@@ -222,7 +222,6 @@ export class Ota {
     const origin = match?.[1] === undefined ? undefined : parseOrigin(match[1]);
     if (!origin) throw new WrongImage('attributes.url must be written as "https://HOST/PATH"');
     const { host, headersFor } = this.options;
-    const signedIn = await headersFor?.(origin, refused) ?? {};
     const client = new HttpClient(host, origin);
     let broken: Error | undefined;
     const breakOff = (error: Error) => {
@@ -264,6 +263,8 @@ export class Ota {
     });
     const isArchive = /\.(tar\.gz|tgz)$/.test(url.replace(/\?.*$/, ""));
     try {
+      const signedIn = await headersFor?.(origin, refused) ?? {};
+      if (broken) throw broken;
       await client.stream({
         method: "GET",
         path: match?.[2] ?? "/",

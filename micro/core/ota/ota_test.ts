@@ -273,6 +273,20 @@ Deno.test("apply() leaves a slow download for another update at once", async () 
   assert.match(slow.host.lines.join("\n"), /downloads 3\.0/);
 });
 
+Deno.test("apply() does not begin what is no longer wanted when it is signed in", async () => {
+  const { host, did, requests } = device();
+  const { promise, resolve } = Promise.withResolvers<Record<string, string>>();
+  const options = { host, log: new LogQueue(host), publicKey: RAW_KEY };
+  const updates = new Ota({ ...options, headersFor: () => promise });
+  void updates.apply(wanted());
+  await host.advance(1);
+  void updates.apply(undefined);
+  resolve({});
+  await host.advance(60_000);
+  assert.equal(requests(), 0);
+  assert.deepEqual(did, ["drop 0"]);
+});
+
 Deno.test("apply() ends an archive after its image, and one that unpacks to more than any image", async () => {
   const archive = tarGzOf([{ path: "image", content: IMAGE }, { path: "more", content: IMAGE }]);
   const url = "http://files/f-2.0.tar.gz";
