@@ -19,6 +19,12 @@ export function tickTexts(ticks: readonly number[], format: Format, locale: stri
   return texts;
 }
 
+/** Steps between ticks of whole numbers, from 1 to what any of them needs. */
+export const WHOLE_STEPS: readonly number[] = Array.from(
+  { length: 16 },
+  (_, power) => [1, 2, 5].map((factor) => factor * 10 ** power),
+).flat();
+
 /** What stands at a time, in seconds, of an axis whose ticks are `step` seconds apart. */
 export function timeTexts(locale: string): (seconds: number, step: number) => string {
   const format = (options: Intl.DateTimeFormatOptions) =>

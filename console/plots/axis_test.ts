@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { bytes, plain } from "../design/values.ts";
-import { tickTexts, timeTexts } from "./axis.ts";
+import { tickTexts, timeTexts, WHOLE_STEPS } from "./axis.ts";
 
 Deno.test("tickTexts() shortens long numbers and tells neighbours apart", () => {
   assert.deepEqual(tickTexts([0, 0.5, 1], plain, "en"), ["0", "0.5", "1"]);
@@ -11,6 +11,13 @@ Deno.test("tickTexts() shortens long numbers and tells neighbours apart", () => 
   );
   assert.deepEqual(tickTexts([41_310_000, 41_312_000], bytes, "en"), ["41.310 MB", "41.312 MB"]);
   assert.deepEqual(tickTexts([0, 1e6, 2e6], bytes, "en"), ["0 B", "1.00 MB", "2.00 MB"]);
+});
+
+Deno.test("WHOLE_STEPS reach from neighbours to the largest whole numbers", () => {
+  assert.deepEqual(WHOLE_STEPS.slice(0, 4), [1, 2, 5, 10]);
+  assert.equal(WHOLE_STEPS.every(Number.isSafeInteger), true);
+  // A plot has some ten ticks; without a step that is long enough it has none.
+  assert.equal((WHOLE_STEPS.at(-1) ?? 0) * 10 > Number.MAX_SAFE_INTEGER, true);
 });
 
 Deno.test("timeTexts() tells days, minutes and seconds", () => {

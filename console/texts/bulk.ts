@@ -53,9 +53,21 @@ export const bulk = {
     "Stopped: done for {done} of {n}, and {failed} failed; the others are as before.",
     "Angehalten: für {done} von {n} erledigt, {failed} fehlgeschlagen; die übrigen sind wie vorher.",
   ],
+  partly: [
+    "Done for {done} of {n}, {failed} failed.",
+    "Für {done} von {n} erledigt, {failed} fehlgeschlagen.",
+  ],
   undone: [
     "Undone for {n} {n|machine|machines}.",
     "Für {n} {n|Maschine|Maschinen} zurückgenommen.",
+  ],
+  undoneNotFor: [
+    "Undone for {n}, not for {names}: {reason}",
+    "Für {n} zurückgenommen, nicht für {names}: {reason}",
+  ],
+  movedMeanwhile: [
+    "it was moved elsewhere meanwhile.",
+    "wurde inzwischen an einen anderen Standort verschoben.",
   ],
   failed: ["{n} failed:", "{n} fehlgeschlagen:"],
   retryFailed: ["Try these again", "Diese erneut versuchen"],

@@ -3,6 +3,12 @@ import assert from "node:assert/strict";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest } from "./console_rig.ts";
 
+/** Notes stay: how long a test takes to come to their buttons does not count. */
+const KEEP_NOTES = `{
+  const real = window.setTimeout;
+  window.setTimeout = (run, ms, ...values) => ms === 6000 ? 0 : real(run, ms, ...values);
+}`;
+
 consoleTest(
   import.meta.url,
   "machines are tagged and moved together, with a preview of whom it touches",
@@ -61,6 +67,58 @@ consoleTest(
 
 consoleTest(
   import.meta.url,
+  "an undo is of its own work, leaves what others moved meanwhile, and can be tried again",
+  async (rig) => {
+    const { app, made } = rig;
+    const { id: picker } = await app.newRobot({ name: "picker", location: made.location_id });
+    const newLocation = async (name: string) =>
+      (await app.createLocation({ organizationId: made.org_id, name })).location?.id ?? "";
+    const [field, barn] = [await newLocation("Field"), await newLocation("Barn")];
+    const locationsOf = () =>
+      Promise.all([made.machine_id, picker].map(async (id) =>
+        (await app.getRobot({ id })).robot?.location
+      ));
+    const { page } = await rig.signedIn("/");
+    await page.addInitScript(KEEP_NOTES);
+    await page.reload();
+    const dialog = page.getByRole("dialog");
+    const answers: (() => Promise<void>)[] = [];
+    let moves = 0;
+    await page.route("**/UpdateRobot", async (route) => {
+      if (moves++ === 0) await route.continue();
+      else answers.push(() => route.continue());
+    });
+    await page.getByLabel("Select all 2 that are shown").check();
+    await page.getByRole("button", { name: "Move" }).click();
+    await dialog.getByLabel("To the location").selectOption(field);
+    await dialog.getByRole("button", { name: "Do it" }).click();
+    // The list behind has the one that was moved at its place; the dialog counts on.
+    await page.locator("tr, [role=row]").filter({ hasText: /picker|rover/ })
+      .filter({ hasText: "Field" }).first().waitFor();
+    await dialog.getByText("1 of 2 done").waitFor();
+    await waitFor(() => Promise.resolve(answers.length === 1), { deadlineMs: 60_000 });
+    await page.unroute("**/UpdateRobot");
+    for (const answer of answers) await answer();
+    await page.getByText("Done for 2 machines.").waitFor();
+    assert.deepEqual(await locationsOf(), [field, field]);
+
+    await app.updateRobot({ id: made.machine_id, location: barn });
+    await page.getByLabel("Select picker").check();
+    await page.getByRole("button", { name: "Move" }).click();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("Undone for 1, not for rover: it was moved elsewhere meanwhile.")
+      .waitFor();
+    assert.deepEqual(await locationsOf(), [barn, made.location_id]);
+    await app.updateRobot({ id: made.machine_id, location: field });
+    await page.getByRole("button", { name: "Try these again" }).click();
+    await page.getByText("Undone for 1 machine.").waitFor();
+    assert.deepEqual(await locationsOf(), [made.location_id, made.location_id]);
+  },
+);
+
+consoleTest(
+  import.meta.url,
   "work on many machines that is left stops, and says how far it came, in the viewer's language",
   async (rig) => {
     const { app, made } = rig;
@@ -94,6 +152,8 @@ consoleTest(
     await dialog.getByLabel("An den Standort").selectOption(location?.id ?? "");
     await dialog.getByRole("button", { name: "Ausführen" }).click();
     await dialog.getByText("„m-0“ heißt hier schon etwas anderes.").first().waitFor();
+    await dialog.getByRole("button", { name: "Abbrechen" }).click();
+    await page.getByText(/^Für \d+ von 10 erledigt, 1 fehlgeschlagen\.$/).waitFor();
     opened.complaints.splice(0);
   },
 );

@@ -95,6 +95,24 @@ consoleTest(
       await page.waitForURL((url) => url.href !== address);
     }
     assert.equal(await page.evaluate("comparisons"), before);
+
+    // An address with another part, such as a saved view's, moves the map; so does Back.
+    const map = page.getByRole("region", { name: "Map of the fleet" });
+    const follow = (at: string) =>
+      page.evaluate(`{
+        const link = document.createElement("a");
+        link.href = "/?view=map&at=${at}";
+        document.body.append(link);
+        link.click();
+        link.remove();
+      }`);
+    for (const [name, at] of [["munich", "48.1,12,9"], ["rome", "41.9,12,9"]] as const) {
+      await follow(at);
+      await map.getByRole("link", { name }).waitFor();
+      await page.getByText("1 machine in this part").waitFor();
+    }
+    await page.goBack();
+    await map.getByRole("link", { name: "munich" }).waitFor();
   },
 );
 

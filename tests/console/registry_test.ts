@@ -94,7 +94,7 @@ consoleTest(
       moduleId: itemId,
       description: HOSTILE.join(" ").slice(0, 1_000),
       markdownDescription: `# Weather\n${HOSTILE.join("\n")}`,
-      models: [{ api: API, model: MODEL }],
+      models: [{ api: API, model: MODEL, description: `Tells rain. ${HOSTILE[0]}` }],
     });
     const config = { modules: [{ module_id: itemId, name: "weather", version: "1.0.0" }] };
     await app.updateRobotPart({ id: made.part_id, robotConfig: config });
@@ -108,6 +108,7 @@ consoleTest(
     await versions.getByText(HOSTILE[0] ?? "", { exact: true }).waitFor();
     await page.reload();
     await page.getByText("acme:weather:station").waitFor();
+    await page.getByText(`Tells rain. ${HOSTILE[0]}`, { exact: true }).waitFor();
     await page.getByText("used by 1 machine of 1 organisation").waitFor();
     await page.getByRole("row", { name: "rover rover-main 1.0.0" }).waitFor();
     assert.equal(

@@ -7,6 +7,9 @@ export interface Failure<T> {
 /** Takes back what was done. */
 export type Undo = () => Promise<void>;
 
+/** Why a move is not taken back: somebody moved the machine to a third place. */
+export class MovedMeanwhile extends Error {}
+
 /** What came of the work on many. */
 export interface Outcome<T> {
   readonly failures: readonly Failure<T>[];

@@ -1,13 +1,10 @@
 import type { Text } from "../../texts/text.ts";
 import { triggers as words } from "../../texts/triggers.ts";
-import type { TriggerForm } from "./trigger_form.ts";
-
-/** Component type, name and method. */
-const METHOD = /^[^:]+:[^:]+:[^:]+$/;
+import { isCaptureMethod, isSpaced, type TriggerForm } from "./trigger_form.ts";
 
 /** What is missing in a number or text of the form; undefined: nothing. */
 export function secondsProblem(text: string): Text | undefined {
-  const isFine = text.trim() === "" || Number(text) >= 0;
+  const isFine = text.trim() === "" || (Number(text) >= 0 && Number.isFinite(Number(text)));
   return isFine ? undefined : words.numberWrong;
 }
 
@@ -19,7 +16,7 @@ export function emptyProblem(text: string, problem: Text): Text | undefined {
 /** What is wrong with the name of a method whose data is looked at. */
 export function methodProblem(text: string): Text | undefined {
   if (text.trim() === "") return words.methodMissing;
-  return METHOD.test(text.trim()) ? undefined : words.methodWrong;
+  return isCaptureMethod(text.trim()) ? undefined : words.methodWrong;
 }
 
 /** What is wrong with the choice of the event; undefined: nothing. */
@@ -34,7 +31,8 @@ export function isComplete(form: TriggerForm): boolean {
   const { name, receivers, event, method, conditions } = form;
   if (name.trim() === "" || receivers.length === 0 || choiceProblem(form)) return false;
   if (receivers.some(({ kind, value }) => kind !== "push" && value.trim() === "")) return false;
-  if (receivers.some(({ seconds }) => secondsProblem(seconds))) return false;
+  // Where they mean nothing, no field shows what is wrong with them.
+  if (isSpaced(event) && receivers.some(({ seconds }) => secondsProblem(seconds))) return false;
   if (event !== "conditional_data_ingested") return true;
   return methodProblem(method) === undefined &&
     conditions.every(({ value }) => value.trim() !== "");

@@ -82,6 +82,11 @@ function leavesOf(
   return value === undefined ? [] : [{ field: path.join("."), value: typed(value) }];
 }
 
+/** Whether a text names a component type, a component and a method. */
+export function isCaptureMethod(text: string): boolean {
+  return /^[^:]+:[^:]+:[^:]+$/.test(text);
+}
+
 /** A source of readings as `data_capture_method` names it: `sensor:host:Readings`. */
 export function captureMethod(
   source: {
@@ -196,11 +201,12 @@ function toConditional(form: TriggerForm, before: JsonObject): JsonObject {
 
 function toNotification({ entry, kind, value, seconds }: ReceiverRow): JsonObject {
   const { seconds_between_notifications: _before, ...others } = entry;
+  const least = seconds.trim() === "" ? NaN : Number(seconds);
   return {
     ...others,
     type: kind,
     value: value.trim(),
-    ...(seconds.trim() === "" ? {} : { seconds_between_notifications: Number(seconds) }),
+    ...(Number.isFinite(least) && least >= 0 && { seconds_between_notifications: least }),
   };
 }
 

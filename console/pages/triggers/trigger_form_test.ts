@@ -6,11 +6,13 @@ import {
   captureMethod,
   entryOf,
   fieldsIn,
+  isCaptureMethod,
   parseValue,
   toEntry,
   toForm,
   withEntry,
 } from "./trigger_form.ts";
+import { isComplete } from "./form_problems.ts";
 import { eventWords, receiverWords } from "./trigger_words.ts";
 
 const HOT: JsonObject = {
@@ -69,6 +71,20 @@ Deno.test("toEntry() writes changed conditions as conditions, and drops other ki
 Deno.test("parseValue() reads numbers, true, false and quoted texts", () => {
   const read = ["5", "-1e3", "true", '"5"', "10 °C", "idle", '"open', "^5\\d$"].map(parseValue);
   assert.deepEqual(read, [5, -1000, true, "5", "10 °C", "idle", '"open', "^5\\d$"]);
+});
+
+Deno.test("isComplete() heeds the seconds between notifications only where they are shown", () => {
+  const form = { ...toForm(HOT), receivers: [{ ...toForm(HOT).receivers[0]!, seconds: "soon" }] };
+  assert.equal(isComplete(form), false);
+  const offline = { ...form, event: "part_offline" };
+  assert.equal(isComplete(offline), true);
+  const [receiver] = toEntry(offline, HOT)["notifications"] as JsonObject[];
+  assert.equal("seconds_between_notifications" in receiver!, false);
+});
+
+Deno.test("isCaptureMethod() takes what the cloud takes: three names", () => {
+  const names = ["sensor:host:Readings", "sensor:remote:host:Readings", "sensor::Readings"];
+  assert.deepEqual(names.map(isCaptureMethod), [true, false, false]);
 });
 
 Deno.test("captureMethod() and fieldsIn() name what a condition may look at", () => {

@@ -32,6 +32,15 @@ export function toLine(entry: LogEntry): Line {
   };
 }
 
+/**
+ * Of lines that came by themselves while others were read: those that were not read. What is equal
+ * in all that is shown is the same.
+ */
+export function unread(come: readonly Line[], read: readonly Line[]): Line[] {
+  const known = new Set(read.map(lineText));
+  return come.filter((line) => !known.has(lineText(line)));
+}
+
 /** The levels that are requested: the chosen one and what is more urgent; empty: all. */
 export function levelsFrom(level: string): string[] {
   const at = LEVELS.findIndex((each) => each === level);

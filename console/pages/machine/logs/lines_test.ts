@@ -3,7 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import assert from "node:assert/strict";
 import { LogEntrySchema } from "../../../../shared/gen/viam/common/v1/common_pb.ts";
 import { toField } from "../../../../shared/log/log_entry.ts";
-import { fits, levelsFrom, lineText, toLine } from "./lines.ts";
+import { fits, levelsFrom, lineText, toLine, unread } from "./lines.ts";
 
 const AT = "2026-01-02T03:04:05.678Z";
 const AFTER = "2026-01-02T03:04:05.679Z";
@@ -22,6 +22,11 @@ Deno.test("toLine() reads an entry with its fields of all types", () => {
     lineText(line),
     `2026-01-02T03:04:05.678Z\tWARN\trdk.resource.arm\tCannot move ${line.fields}`,
   );
+});
+
+Deno.test("unread() keeps what came after the cloud had answered", () => {
+  const later = toLine({ ...entry, message: "Moves again" });
+  assert.deepEqual(unread([toLine(entry), later], [toLine(entry)]), [later]);
 });
 
 Deno.test("fits() picks by level, logger, text and time", () => {
