@@ -103,7 +103,8 @@ export function captureMethod(
 export function fieldsIn(reading: JsonObject): string[] {
   const { readings } = reading;
   const values = Object.keys(reading).length === 1 && readings !== undefined ? readings : reading;
-  return leavesOf(values, []).flatMap(({ field }) => (field === "" ? [] : [field]));
+  return [...new Set(leavesOf(values, []).map(({ field }) => field))]
+    .filter((field) => field !== "");
 }
 
 /** A value as it is typed: texts in quotes only where they would be read as something else. */

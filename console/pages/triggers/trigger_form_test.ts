@@ -99,6 +99,7 @@ Deno.test("captureMethod() and fieldsIn() name what a condition may look at", ()
     "at.y",
   ]);
   assert.deepEqual(fieldsIn({ readings: 5, other: [1] }), ["readings", "other"]);
+  assert.deepEqual(fieldsIn({ readings: { "a.b": 1, a: { b: 2 } } }), ["a.b"]);
   assert.deepEqual(fieldsIn({ readings: 5 }), []);
   assert.deepEqual(fieldsIn({}), []);
 });
