@@ -107,6 +107,7 @@ consoleTest(
     await page.getByRole("button", { name: "Move" }).click();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Undo" }).click();
+    await page.locator("#main:focus").waitFor();
     await page.getByText("Undone for 1, not for rover: it was moved elsewhere meanwhile.")
       .waitFor();
     assert.deepEqual(await locationsOf(), [barn, made.location_id]);
