@@ -75,9 +75,9 @@ consoleTest(
       (await app.createLocation({ organizationId: made.org_id, name })).location?.id ?? "";
     const [field, barn] = [await newLocation("Field"), await newLocation("Barn")];
     const locationsOf = () =>
-      Promise.all([made.machine_id, picker].map(async (id) =>
-        (await app.getRobot({ id })).robot?.location
-      ));
+      Promise.all(
+        [made.machine_id, picker].map(async (id) => (await app.getRobot({ id })).robot?.location),
+      );
     const { page } = await rig.signedIn("/");
     await page.addInitScript(KEEP_NOTES);
     await page.reload();
@@ -92,13 +92,12 @@ consoleTest(
     await page.getByRole("button", { name: "Move" }).click();
     await dialog.getByLabel("To the location").selectOption(field);
     await dialog.getByRole("button", { name: "Do it" }).click();
-    // The list behind has the one that was moved at its place; the dialog counts on.
-    await page.locator("tr, [role=row]").filter({ hasText: /picker|rover/ })
-      .filter({ hasText: "Field" }).first().waitFor();
+    // The page behind has the one that was moved at its place; the dialog counts on.
+    await page.locator("a").filter({ hasText: /^\s*Field\s*1\s*$/ }).waitFor();
     await dialog.getByText("1 of 2 done").waitFor();
     await waitFor(() => Promise.resolve(answers.length === 1), { deadlineMs: 60_000 });
-    await page.unroute("**/UpdateRobot");
     for (const answer of answers) await answer();
+    await page.unroute("**/UpdateRobot");
     await page.getByText("Done for 2 machines.").waitFor();
     assert.deepEqual(await locationsOf(), [field, field]);
 
