@@ -161,7 +161,7 @@ Deno.test({
     await page.getByLabel("Along").selectOption("temperature");
     await page.getByRole("img", { name: /^one over 50 values/ }).waitFor();
     await page.getByRole("img", { name: /^temperature/ }).waitFor({ state: "detached" });
-    // Numbers that hardly differ do not keep the page busy for ever.
+    // Numbers that hardly differ do not keep the page busy.
     await text.fill("SELECT 1e16 AS far, 1 AS one UNION SELECT 1e16 + 2, 2");
     await text.press("Control+Enter");
     await page.getByRole("img", { name: /^one over 2 values/ }).waitFor();
@@ -183,7 +183,7 @@ Deno.test({
     await page.getByRole("button", { name: "Delete the saved query how many" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByText("“how many” is deleted").waitFor();
-    // The button that led to it is gone: who has no pointer goes on from the page.
+    // The button that led to it is gone: who has no pointer continues from the page.
     await page.locator("#main:focus").waitFor();
     await opened.inspect("data-mql");
     assert.equal(await page.evaluate("window.hacked"), undefined);

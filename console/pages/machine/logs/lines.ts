@@ -33,7 +33,7 @@ export function toLine(entry: LogEntry): Line {
 }
 
 /**
- * Of lines that came by themselves while others were read: those that were not read. What is equal
+ * Of lines that the stream brought while others were read: those that were not read. What is equal
  * in all that is shown is the same.
  */
 export function unread(come: readonly Line[], read: readonly Line[]): Line[] {
