@@ -18,6 +18,8 @@ const LEVELS = ["debug", "info", "warn", "error"] as const;
 /** From one attempt to follow again to the next, and how long the cloud may be away. Milliseconds. */
 const AGAIN_MS = 1_000;
 const LONGEST_ABSENCE_MS = 120_000;
+/** A machine-cloud says at once that it follows; another cloud may say nothing until a line comes. */
+const FOLLOWS_MS = 1_000;
 const PAGE = 500;
 
 /** Commands about what machines log. */
@@ -109,6 +111,7 @@ export const logCommands: CommandTree = {
           const lines = tail[Symbol.asyncIterator]();
           let next = lines.next();
           next.catch(() => undefined); // it is awaited below
+          await Promise.race([next, context.clock.sleep(FOLLOWS_MS)]);
           // What was logged while nobody listened, and what the tail shows too.
           await read(isFirst ? values.limit : PAGE, isFirst ? start : seen.newest ?? beganAt);
           for (;;) {

@@ -70,6 +70,8 @@ export function logMethods(
         mailbox.close();
       });
       try {
+        // Says that nothing is missed from here on: who also lists earlier lines does it after this.
+        yield create(TailRobotPartLogsResponseSchema);
         while (!context.signal.aborted) {
           const waiting = await mailbox.take(clock, RECHECK_MS, context.signal);
           if (refused) throw refused;

@@ -161,6 +161,19 @@ Deno.test("TailRobotPartLogs() shows new lines at once and only those that are a
   await reading;
 });
 
+Deno.test("TailRobotPartLogs() says that it follows before a line comes, and misses none from then on", async () => {
+  const { cloud, app, robot, id } = await withLogs([entry(1)], new FakeClock(START));
+  await using _ = cloud;
+  const abort = new AbortController();
+  const tail = app.tailRobotPartLogs({ id }, { signal: abort.signal })[Symbol.asyncIterator]();
+  const first = await tail.next();
+  assert.deepEqual(first.value?.logs, []);
+  await robot.log({ id, logs: [entry(2, { message: "the only one" })] });
+  const second = await tail.next();
+  assert.deepEqual(second.value?.logs.map(({ message }) => message), ["the only one"]);
+  abort.abort();
+});
+
 Deno.test("TailRobotPartLogs() ends at once with the key behind it, also while nothing is logged", async () => {
   // It stands still: nothing is looked at again with time.
   await using cloud = await TestCloud.open({ clock: new FakeClock() });
