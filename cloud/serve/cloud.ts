@@ -2,6 +2,7 @@ import { AttemptLimiter } from "../../shared/cloud/auth/attempt_limiter.ts";
 import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
 import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import type { Logger } from "../../shared/log/logger.ts";
+import type { AddressList } from "../../shared/rpc/server/address_list.ts";
 import { logRequests } from "../../shared/rpc/server/request_log.ts";
 import { RpcServer } from "../../shared/rpc/server/server.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
@@ -44,8 +45,8 @@ export interface CloudOptions extends CloudSettings {
   readonly tls?: TlsSetting | undefined;
   /** Left out: no metrics, no access log. */
   readonly operations?: OperationSettings | undefined;
-  /** Expect a PROXY header in front of every connection: a load balancer is in between. */
-  readonly proxyProtocol?: boolean;
+  /** Load balancers that say with a PROXY header who calls. */
+  readonly balancers?: AddressList | undefined;
   /** Name of this host, for the URL of a cloud that listens everywhere. */
   readonly hostname: string;
   /** Whose releases are brought to this cloud; left out: nobody's. */
@@ -270,7 +271,7 @@ async function startServer(
     router: services.router,
     listen: options.listen,
     tls: tls?.pair,
-    proxyProtocol: options.proxyProtocol ?? false,
+    balancers: options.balancers,
     interceptors: [
       ...operations.interceptors,
       logRequests(log.child("calls")),

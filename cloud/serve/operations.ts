@@ -62,7 +62,7 @@ export class Operations {
       : undefined;
     let document: string | undefined;
     const operations: Operations = new Operations(options, metrics, await openTraces(options), {
-      ready: () => operations.readiness.look(),
+      ready: () => operations.readiness.answer(),
       openApi: () =>
         document ??= JSON.stringify(
           openApi({
@@ -85,7 +85,11 @@ export class Operations {
     });
     if (metrics && metricsListen) {
       const { listenForMetrics } = await import("../operations/metrics/metrics_access.ts");
-      const server = await listenForMetrics(metrics, metricsListen, options.log);
+      const server = await listenForMetrics(
+        { metrics, readiness: operations.readiness },
+        metricsListen,
+        options.log,
+      );
       operations.#metricsServer = server;
       options.log.info("serving metrics", { port: server.address.port });
     }

@@ -11,7 +11,7 @@ Deno.test("readServeOptions() refuses options that do not go together, and says 
     readServeOptions(parseFlags(argv, spec).values, "/home", () => undefined);
   await assert.rejects(() => read("--tls-cert", "a"), /--tls-cert and --tls-key go together/);
   await assert.rejects(
-    () => read("--proxy-protocol", "--tls-cert", "a", "--tls-key", "b"),
+    () => read("--proxy-protocol", "10.0.0.7", "--tls-cert", "a", "--tls-key", "b"),
     /--proxy-protocol and --tls-cert do not go together/,
   );
   await assert.rejects(
@@ -23,7 +23,12 @@ Deno.test("readServeOptions() refuses options that do not go together, and says 
     /--database: .* no parameter "sslmod"; there are host, pool, schema/,
   );
   await assert.rejects(() => read("--blob-store", "s3://box"), /set AWS_ACCESS_KEY_ID and AWS_/);
-  assert.equal((await read("--proxy-protocol")).proxyProtocol, true);
+  await assert.rejects(
+    () => read("--proxy-protocol", "10.0.0.0/8, everybody"),
+    /--proxy-protocol: "everybody" is no address and no network/,
+  );
+  const { balancers } = await read("--proxy-protocol", "10.0.0.0/8, ::1");
+  assert.deepEqual(balancers?.entries, ["10.0.0.0/8", "::1"]);
   const secret = await read("--smtp-url", "user:pw@host").then(() => "", (error) => error.message);
   assert.match(secret, /^--smtp-url: this is no address of a mail server/);
   assert.doesNotMatch(secret, /pw/);

@@ -91,9 +91,12 @@ export const serveFlags = {
     doc: "Private key of the authority, PEM (PKCS #8).",
   },
   "proxy-protocol": {
-    type: "boolean",
-    doc: "Expect a PROXY header, version 1 or 2, in front of every connection, as load balancers " +
-      "send it. Not together with --tls-cert.",
+    type: "string",
+    placeholder: "NETWORKS",
+    doc:
+      "Load balancers that send a PROXY header, version 1 or 2, with the caller's address, such " +
+      "as 10.0.0.7,fd00::/8. Theirs are refused without one, and others with one. Not together " +
+      "with --tls-cert.",
   },
   "package-limit": {
     type: "integer",

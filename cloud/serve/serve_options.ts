@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { toFileError } from "../../shared/base/files/fs_error.ts";
 import { UsageError } from "../../shared/base/flags/flags.ts";
+import { AddressList } from "../../shared/rpc/server/address_list.ts";
 import { parseListenAddress, parsePublicUrl } from "../api/addresses/addresses.ts";
 import { logLimits } from "../fleet/logs/log_quota.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
@@ -23,7 +24,7 @@ export async function readServeOptions(
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(flags.domain)) {
     throw new UsageError(`--domain: ${JSON.stringify(flags.domain)} is no domain name`);
   }
-  if (flags["proxy-protocol"] && flags["tls-cert"] !== undefined) {
+  if (flags["proxy-protocol"] !== undefined && flags["tls-cert"] !== undefined) {
     throw new UsageError(
       "--proxy-protocol and --tls-cert do not go together: let the load balancer terminate TLS, or " +
         "leave --proxy-protocol out",
@@ -42,7 +43,7 @@ export async function readServeOptions(
     cluster: flags.cluster,
     tls: acmeOf(flags) ?? await readCertificate(flags["tls-cert"], flags["tls-key"]),
     authority: authorityOf(flags["ca-cert"], flags["ca-key"]),
-    proxyProtocol: flags["proxy-protocol"],
+    balancers: balancersOf(flags["proxy-protocol"]),
     auditDays: flags["audit-retention"],
     singleSignOn: await singleSignOnOf(flags),
     releaseSource: await releaseSourceOf(flags),
@@ -97,6 +98,16 @@ function databaseOf(address: string | undefined, dataDir: string): string | unde
   return address;
 }
 
+function balancersOf(text: string | undefined): AddressList | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return new AddressList(text.split(",").map((entry) => entry.trim()));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`--proxy-protocol: ${error.message}`);
+  }
+}
+
 /** A list that cannot be used is reported at the start, not with the first job. */
 async function readableImages(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined;
@@ -141,7 +152,7 @@ function acmeOf(flags: ServeFlags): CloudOptions["tls"] {
   if (flags["tls-cert"] !== undefined || flags["tls-key"] !== undefined) {
     throw new UsageError("--acme-domain and --tls-cert do not go together; leave one of them out");
   }
-  if (flags["proxy-protocol"]) {
+  if (flags["proxy-protocol"] !== undefined) {
     throw new UsageError("--proxy-protocol and --acme-domain do not go together");
   }
   for (const name of domains) {

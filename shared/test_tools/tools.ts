@@ -41,6 +41,7 @@ export const TOOLS = {
   dpkg: tool("dpkg", "dpkg"),
   ffmpeg: tool("ffmpeg", "ffmpeg"),
   fish: tool("fish", "fish"),
+  haproxy: tool("haproxy", "haproxy"),
   hostapd: tool("hostapd", "hostapd"),
   iproute2: tool("ip ss", "iproute2"),
   minisign: tool("minisign", "minisign"),

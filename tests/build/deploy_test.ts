@@ -125,6 +125,11 @@ Deno.test({
     await assertValid(other.out);
     assert.match(other.out, /mountPath: \/data\/release\.key/);
     assert.match(other.out, /- --log-rate=64/);
+    const proxied = await render("proxyProtocol={10.0.0.7,fd00::/8}");
+    await assertValid(proxied.out);
+    assert.match(proxied.out, /- --proxy-protocol=10\.0\.0\.7,fd00::\/8/);
+    assert.match(proxied.out, /path: \/readyz, port: metrics/);
+    assert.doesNotMatch(proxied.out, /Probe:\s+httpGet: .*port: http/);
     const wrong = await render("replica=5");
     assert.match(wrong.err, /additional properties 'replica' not allowed/);
   },

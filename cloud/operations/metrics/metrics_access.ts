@@ -3,6 +3,7 @@ import type { ListenAddress } from "../../api/addresses/addresses.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../../shared/rpc/server/connection_limits.ts";
 import { PlainHttp } from "../../../shared/rpc/server/plain_http.ts";
+import type { ReadinessCheck } from "../readiness/readiness.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** `/metrics` for who has the token; for others there is nothing. */
@@ -27,9 +28,16 @@ function digest(text: string): Uint8Array {
 /** Descriptors; each connection takes three. */
 const CONNECTIONS = { total: 600, perAddress: 150 };
 
-/** Serves `/metrics` on a port of its own, to everybody who reaches it. @throws when it is taken */
+/**
+ * Serves `/metrics`, `/readyz` and `/healthz` on a port of its own, to everybody who reaches it.
+ *
+ * @throws when it is taken
+ */
 export async function listenForMetrics(
-  metrics: Pick<Metrics, "render">,
+  { metrics, readiness }: {
+    readonly metrics: Pick<Metrics, "render">;
+    readonly readiness: Pick<ReadinessCheck, "answer">;
+  },
   listen: ListenAddress,
   log: Logger,
 ): Promise<PlainHttp> {
@@ -37,8 +45,18 @@ export async function listenForMetrics(
     listen,
     limits: { ...DEFAULT_CONNECTION_LIMITS, ...CONNECTIONS },
     answer: ({ method, url }) => {
-      if (method === "GET" && new URL(url).pathname === "/metrics") return metrics.render();
-      return new Response("not found; there is /metrics\n", { status: 404 });
+      switch (method === "GET" ? new URL(url).pathname : "") {
+        case "/metrics":
+          return metrics.render();
+        case "/readyz":
+          return readiness.answer();
+        case "/healthz":
+          return Response.json({ status: "ok" });
+        default:
+          return new Response("not found; there are /metrics, /readyz and /healthz\n", {
+            status: 404,
+          });
+      }
     },
     onRefused: (from, reason) => log.debug("refused a connection", { from, reason }),
     onError: (error) => log.error("a request failed", { event: "call_failed", error }),

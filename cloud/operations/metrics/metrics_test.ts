@@ -39,12 +39,20 @@ Deno.test("metrics are for who has the token, or who reaches their own port", as
   }
   assert.equal((await route("Bearer secret")).status, 200);
   const listen = { hostname: "127.0.0.1", port: 0 };
-  const server = await listenForMetrics(metrics, listen, memoryLogger());
+  let status = 200;
+  const readiness = { answer: () => Promise.resolve(new Response("state", { status })) };
+  const server = await listenForMetrics({ metrics, readiness }, listen, memoryLogger());
   try {
     const url = `http://127.0.0.1:${server.address.port}`;
     const answer = await fetch(`${url}/metrics`);
     assert.match(answer.headers.get("content-type") ?? "", /^text\/plain; version=/);
     assert.match(await answer.text(), /^# HELP/);
+    for (status of [200, 503]) {
+      const ready = await fetch(`${url}/readyz`);
+      assert.equal(ready.status, status);
+      assert.equal(await ready.text(), "state");
+    }
+    assert.deepEqual(await (await fetch(`${url}/healthz`)).json(), { status: "ok" });
     const other = await fetch(url);
     assert.equal(other.status, 404);
     await other.body?.cancel();

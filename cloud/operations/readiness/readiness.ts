@@ -34,6 +34,13 @@ export class ReadinessCheck {
     return this.#last.result;
   }
 
+  /** The answer to `/readyz`. */
+  async answer(): Promise<Response> {
+    const state = await this.look();
+    const headers = { "cache-control": "no-store" };
+    return Response.json(state, { status: state.ready ? 200 : 503, headers });
+  }
+
   async #look(): Promise<Readiness> {
     const database = await this.#database()
       .catch(() => "the database cannot be read; the log has the reason");

@@ -1,12 +1,13 @@
 /** Who may ask `GET /restart_status`, over real connections. */
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
+import { AddressList } from "../../../shared/rpc/server/address_list.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { createRoutes } from "../../serving/web/routes.ts";
 
 async function withServer(
-  options: { hostname: string; proxyProtocol?: boolean },
+  options: { hostname: string; balancers?: AddressList },
   test: (port: number) => Promise<void>,
 ): Promise<void> {
   const server = await RpcServer.start({
@@ -14,7 +15,7 @@ async function withServer(
     interceptors: [],
     http: createRoutes({ restartAllowed: () => Promise.resolve({ allowed: true, reason: "" }) }),
     listen: { hostname: options.hostname, port: 0 },
-    ...(options.proxyProtocol && { proxyProtocol: true }),
+    balancers: options.balancers,
   });
   try {
     await test(server.address.port);
@@ -50,7 +51,7 @@ Deno.test({
 });
 
 Deno.test("GET /restart_status is forbidden to whom a proxy on this host speaks for", () =>
-  withServer({ hostname: "127.0.0.1", proxyProtocol: true }, async (port) => {
+  withServer({ hostname: "127.0.0.1", balancers: new AddressList(["127.0.0.1"]) }, async (port) => {
     for (const address of ["203.0.113.7", "127.0.0.1", ...ownAddresses]) {
       const header = `PROXY TCP4 ${address} 127.0.0.1 50000 ${port}\r\n`;
       assert.equal(await ask("127.0.0.1", port, header), 403, address);

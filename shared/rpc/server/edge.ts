@@ -6,6 +6,7 @@ import {
   type ConnectionLimits,
   type ConnectionPlace,
 } from "./connection_limits.ts";
+import type { AddressList } from "./address_list.ts";
 import { HttpTimes } from "../http_times.ts";
 import { listen, type ListenAddress } from "./listen.ts";
 import { DenoTlsServer, nodeServesTls, type TlsConnection } from "./deno_tls_server.ts";
@@ -17,8 +18,11 @@ export interface EdgeOptions {
   /** PEM texts; with them every connection is TLS. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   readonly limits: ConnectionLimits;
-  /** Expect a PROXY header, version 1 or 2, in front of every connection. Not with `tls`. */
-  readonly proxyProtocol: boolean;
+  /**
+   * Load balancers whose connections begin with a PROXY header, version 1 or 2, with the caller's
+   * address; others are refused with one. Not with `tls`. Default: there are none.
+   */
+  readonly balancers?: AddressList | undefined;
   /** Serve TLS by `node:tls`, else by `Deno.listenTls`. Default: by the first, where it works. */
   readonly nodeTls?: boolean;
   /** Why a TCP connection is closed before a byte of it is read; undefined: it is taken. */
@@ -162,17 +166,12 @@ export class Edge {
       socket.destroy();
       return;
     }
-    const place = this.#counter.enter(address, local);
-    if ("refused" in place) {
-      this.options.onRefused(address, place.refused);
-      socket.destroy();
-      return;
-    }
+    const isBalancer = !unix && (this.options.balancers?.has(address) ?? false);
+    // What a balancer passes on is counted for the caller, once that is known.
+    const place = this.#enter(socket, address, local || isBalancer);
+    if (!place) return;
     this.#sockets.add(socket);
-    socket.once("close", () => {
-      place.leave();
-      this.#sockets.delete(socket);
-    });
+    socket.once("close", () => this.#sockets.delete(socket));
     socket.setNoDelay(true);
     const peer: Peer = {
       address: unix ? (this.options.listen as { path: string }).path : address,
@@ -180,21 +179,41 @@ export class Edge {
       transport: unix ? "unix" : "tcp",
       local,
     };
-    const forward = (peer: Peer, http2: boolean) => {
+    const forward = (peer: Peer, http2: boolean, proxied: boolean) => {
+      if (proxied) place.leave();
+      const counted = proxied ? this.#enter(socket, peer.address, false) : place;
+      if (!counted) return;
       if (http2) this.options.onHttp2(socket, peer);
       else if (this.options.http2Only) {
         this.options.onRefused(address, "it does not support HTTP/2");
         socket.destroy();
-      } else this.#splice(socket, peer, place);
+      } else this.#splice(socket, peer, counted);
     };
     const alpn = (socket as TLSSocket).alpnProtocol;
-    if (typeof alpn === "string") forward(peer, alpn === "h2");
-    else this.#sniff(socket, peer, forward);
+    if (typeof alpn === "string") forward(peer, alpn === "h2", false);
+    else this.#sniff(socket, peer, isBalancer, forward);
+  }
+
+  /** Counts a connection until it closes; one that there is no place for is closed. */
+  #enter(socket: Socket, address: string, local: boolean): ConnectionPlace | undefined {
+    const place = this.#counter.enter(address, local);
+    if ("refused" in place) {
+      this.options.onRefused(address, place.refused);
+      socket.destroy();
+      return undefined;
+    }
+    socket.once("close", () => place.leave());
+    return place;
   }
 
   /** Reads just enough to know the protocol, and puts it back. */
-  #sniff(socket: Socket, peer: Peer, forward: (peer: Peer, http2: boolean) => void): void {
-    const { proxyProtocol, limits, onRefused } = this.options;
+  #sniff(
+    socket: Socket,
+    peer: Peer,
+    isBalancer: boolean,
+    forward: (peer: Peer, http2: boolean, proxied: boolean) => void,
+  ): void {
+    const { limits, onRefused } = this.options;
     const timer = setTimeout(() => socket.destroy(), limits.handshakeMs);
     let seen: Buffer = Buffer.alloc(0);
     const stop = () => {
@@ -205,7 +224,7 @@ export class Edge {
       const chunk = socket.read() as Buffer | null;
       if (chunk === null) return;
       seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-      const first = readFirstBytes(seen, proxyProtocol);
+      const first = readFirstBytes(seen, isBalancer);
       if (first.kind === "incomplete") return;
       stop();
       if (first.kind === "invalid") {
@@ -220,6 +239,7 @@ export class Edge {
           ? peer
           : { ...proxied, address: plainAddress(proxied.address), transport: "tcp", local: false },
         first.http2,
+        proxied !== undefined,
       );
     };
     socket.on("readable", look);

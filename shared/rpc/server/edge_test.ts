@@ -4,12 +4,17 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
+import { AddressList } from "./address_list.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
 import { Edge } from "./edge.ts";
 import { PortInUseError } from "./errors.ts";
 import { createGrpcTransport } from "../client/grpc_transport.ts";
 import { RpcServer } from "./server.ts";
 import { rejection, testRouter, withServer } from "../testing.ts";
+
+const GET = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+const KEPT = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+const PROXIED = "PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n";
 
 /** Opens a raw connection, sends nothing or some bytes, and waits until the server ends it. */
 function rawConnection(port: number, bytes?: string): Promise<string> {
@@ -79,13 +84,58 @@ Deno.test("RpcServer turns connections away over its limit, and says so", async 
 Deno.test("RpcServer takes the caller's address from a PROXY header when told to", async () => {
   const http = (_request: Request, peer: { address: string; local: boolean }) =>
     new Response(`${peer.address} ${peer.local}`);
-  await withServer({ proxyProtocol: true, http }, async (_url, server) => {
-    const request = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-    const header = "PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n";
-    const answer = await rawConnection(server.address.port, header + request);
+  const balancers = new AddressList(["127.0.0.1"]);
+  const refused: string[] = [];
+  const onRefused = (address: string, reason: string) => refused.push(`${address}: ${reason}`);
+  await withServer({ balancers, http, onRefused }, async (_url, server) => {
+    const answer = await rawConnection(server.address.port, PROXIED + GET);
     assert.match(answer, /203\.0\.113\.7 false$/);
-    assert.equal(await rawConnection(server.address.port, request), "", "without a header");
+    assert.equal(await rawConnection(server.address.port, GET), "", "without a header");
+    assert.match(refused.join(), /^127\.0\.0\.1: .* does not start with a PROXY header$/);
   });
+});
+
+Deno.test("RpcServer refuses a PROXY header of who is no balancer, and answers without", async () => {
+  const http = (_request: Request, peer: { address: string }) => new Response(peer.address);
+  const refused: string[] = [];
+  const onRefused = (_address: string, reason: string) => refused.push(reason);
+  const balancers = new AddressList(["192.0.2.0/24"]);
+  for (const options of [{ balancers, http, onRefused }, { http, onRefused }]) {
+    await withServer(options, async (_url, server) => {
+      assert.match(await rawConnection(server.address.port, GET), /127\.0\.0\.1$/);
+      assert.equal(await rawConnection(server.address.port, PROXIED + GET), "");
+      const second = "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c" + "\x01".repeat(12);
+      assert.equal(await rawConnection(server.address.port, second + GET), "");
+    });
+  }
+  assert.deepEqual(
+    new Set(refused),
+    new Set(["it sends a PROXY header and is no trusted balancer"]),
+  );
+  assert.equal(refused.length, 4);
+});
+
+Deno.test("RpcServer counts connections by whom a balancer speaks for", async () => {
+  const balancers = new AddressList(["127.0.0.1"]);
+  const refused: string[] = [];
+  const onRefused = (address: string, reason: string) => refused.push(`${address}: ${reason}`);
+  const http = () => new Response("here");
+  await withServer(
+    { balancers, http, onRefused, limits: { perAddress: 3 } },
+    async (_url, server) => {
+      const { port } = server.address;
+      const first = connect({ host: "127.0.0.1", port }, () => first.write(PROXIED + KEPT));
+      await once(first, "data");
+      assert.equal(await rawConnection(port, PROXIED + GET), "");
+      assert.match(refused.join(), /^203\.0\.113\.7: 3 descriptors of connections from 203\.0/);
+      const other = PROXIED.replace("203.0.113.7", "203.0.113.8");
+      assert.match(await rawConnection(port, other + GET), /here$/);
+      first.destroy();
+      await waitFor(async () => (await rawConnection(port, PROXIED + GET)).endsWith("here"), {
+        deadlineMs: 60_000,
+      });
+    },
+  );
 });
 
 Deno.test("createGrpcTransport() reports an address where nothing listens as UNAVAILABLE", async () => {
@@ -210,7 +260,6 @@ Deno.test("Edge knows callers of the private port by address and port", async ()
   const edge = await Edge.listen({
     listen: { hostname: "127.0.0.1", port: 0 },
     limits: DEFAULT_CONNECTION_LIMITS,
-    proxyProtocol: false,
     onHttp2: () => undefined,
     httpPort,
     onRefused: () => undefined,

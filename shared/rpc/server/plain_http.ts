@@ -46,7 +46,6 @@ export class PlainHttp {
     try {
       edge = await Edge.listen({
         ...options,
-        proxyProtocol: false,
         onHttp2: (socket) => socket.destroy(),
         httpPort: (server.addr as Deno.NetAddr).port,
       });

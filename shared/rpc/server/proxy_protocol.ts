@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { isIP } from "node:net";
 
 /** What a PROXY header said: the client that the proxy speaks for, or nothing for its own checks. */
 export type ProxyHeader =
@@ -13,7 +14,10 @@ export type ProxyHeader =
   };
 
 const V2_SIGNATURE = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
+const V1_START = "PROXY ";
 const V1_LONGEST = 107;
+/** Addresses take 36 bytes, what else a proxy adds a few hundred; a certificate of a client more. */
+const V2_LONGEST = 4_096;
 
 /**
  * Reads a PROXY protocol header, version 1 (text) or 2 (binary), from the first bytes of a
@@ -24,36 +28,59 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader {
   if (prefix.equals(V2_SIGNATURE.subarray(0, prefix.length))) {
     return prefix.length < V2_SIGNATURE.length ? { kind: "incomplete" } : readV2(bytes);
   }
-  if ("PROXY ".startsWith(bytes.subarray(0, 6).toString("latin1"))) return readV1(bytes);
+  if (V1_START.startsWith(bytes.subarray(0, V1_START.length).toString("latin1"))) {
+    return readV1(bytes);
+  }
   return { kind: "invalid", reason: "the connection does not start with a PROXY header" };
 }
 
+/**
+ * Whether a connection starts with a PROXY header. Undefined: more bytes are needed to know.
+ * No request of HTTP starts as one does.
+ */
+export function startsWithProxyHeader(bytes: Buffer): boolean | undefined {
+  for (const start of [V2_SIGNATURE, Buffer.from(V1_START)]) {
+    const prefix = bytes.subarray(0, start.length);
+    if (prefix.equals(start)) return true;
+    if (prefix.equals(start.subarray(0, prefix.length))) return undefined;
+  }
+  return false;
+}
+
 function readV1(bytes: Buffer): ProxyHeader {
-  const end = bytes.indexOf("\r\n");
+  const end = bytes.subarray(0, V1_LONGEST).indexOf("\r\n");
   if (end === -1) {
     return bytes.length < V1_LONGEST
       ? { kind: "incomplete" }
-      : { kind: "invalid", reason: "a version 1 PROXY header has at most 107 bytes" };
+      : { kind: "invalid", reason: `a version 1 PROXY header has at most ${V1_LONGEST} bytes` };
   }
   const line = bytes.subarray(0, end).toString("latin1");
-  const [, family, address, , port] = line.split(" ");
   const length = end + 2;
-  if (family === "UNKNOWN") return { kind: "local", length };
-  if ((family !== "TCP4" && family !== "TCP6") || !address || !/^\d{1,5}$/.test(port ?? "")) {
-    return { kind: "invalid", reason: `not a PROXY header: ${JSON.stringify(line)}` };
-  }
+  if (/^PROXY UNKNOWN( |$)/.test(line)) return { kind: "local", length };
+  const [, family, address = "", to = "", port, toPort, ...more] = line.split(" ");
+  const version = family === "TCP4" ? 4 : family === "TCP6" ? 6 : undefined;
+  const isGood = isIP(address) === version && isIP(to) === version && !address.includes("%") &&
+    isPort(port) && isPort(toPort) && more.length === 0;
+  if (!isGood) return { kind: "invalid", reason: `not a PROXY header: ${JSON.stringify(line)}` };
   return { kind: "proxied", length, address, port: Number(port) };
+}
+
+function isPort(text: string | undefined): boolean {
+  return text !== undefined && /^\d{1,5}$/.test(text) && Number(text) < 65_536;
 }
 
 function readV2(bytes: Buffer): ProxyHeader {
   if (bytes.length < 16) return { kind: "incomplete" };
-  const length = 16 + bytes.readUInt16BE(14);
-  if (bytes.length < length) return { kind: "incomplete" };
   const version = bytes[12]! >> 4;
   const command = bytes[12]! & 0x0f;
   if (version !== 2 || command > 1) {
     return { kind: "invalid", reason: `unknown PROXY version ${version} or command ${command}` };
   }
+  const length = 16 + bytes.readUInt16BE(14);
+  if (length > V2_LONGEST) {
+    return { kind: "invalid", reason: `a PROXY header of ${length} bytes; ${V2_LONGEST} at most` };
+  }
+  if (bytes.length < length) return { kind: "incomplete" };
   const family = bytes[13]!;
   if (command === 0) return { kind: "local", length };
   if (family === 0x11 && length >= 28) {
@@ -64,5 +91,10 @@ function readV2(bytes: Buffer): ProxyHeader {
     const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(16 + 2 * i).toString(16));
     return { kind: "proxied", length, address: groups.join(":"), port: bytes.readUInt16BE(48) };
   }
-  return { kind: "local", length };
+  // 0: the proxy does not know; 0x31: its caller came by a Unix socket.
+  if (family === 0 || family === 0x31) return { kind: "local", length };
+  return {
+    kind: "invalid",
+    reason: `a PROXY header of family 0x${family.toString(16)} with ${length - 16} bytes`,
+  };
 }

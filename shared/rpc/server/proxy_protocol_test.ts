@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { isIP } from "node:net";
 import { readProxyHeader } from "./proxy_protocol.ts";
 import { readFirstBytes } from "./sniff.ts";
 
@@ -59,12 +60,44 @@ Deno.test("readProxyHeader() refuses other text, overlong headers and unknown ve
   const bad = [
     "GET / HTTP/1.1\r\n",
     "PROXY TCP4 1.2.3.4 5.6.7.8 x 2\r\n",
+    "PROXY TCP4 1.2.3.4 5.6.7.8 1 65536\r\n",
+    "PROXY TCP4 1.2.3.4 5.6.7.8 1\r\n",
+    "PROXY TCP4 1.2.3.4 5.6.7.8 1 2 3\r\n",
+    "PROXY TCP4 ::1 ::1 1 2\r\n",
+    "PROXY TCP6 1.2.3.4 5.6.7.8 1 2\r\n",
+    "PROXY TCP6 fe80::1%eth0 ::1 1 2\r\n",
+    "PROXY TCP4 someone 5.6.7.8 1 2\r\n",
+    "PROXY UNKNOWNS\r\n",
+    `PROXY UNKNOWN ${"x".repeat(120)}\r\n`,
     `PROXY ${"x".repeat(120)}`,
   ];
   for (const text of bad) assert.equal(readProxyHeader(Buffer.from(text)).kind, "invalid", text);
   const version3 = v2(1, 0x11, "00".repeat(12));
   version3[12] = 0x31;
   assert.equal(readProxyHeader(version3).kind, "invalid");
+  assert.equal(readProxyHeader(v2(1, 0x11, "00".repeat(11))).kind, "invalid", "too short");
+  assert.equal(readProxyHeader(v2(1, 0x12, "00".repeat(12))).kind, "invalid", "datagrams");
+  const long = v2(1, 0x11, "00".repeat(12));
+  long.writeUInt16BE(4_081, 14);
+  assert.equal(readProxyHeader(long).kind, "invalid", "before the rest is there");
+});
+
+Deno.test("readProxyHeader() takes any bytes, and no more of them than it may", () => {
+  let seed = 20;
+  const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const starts = [V2, Buffer.from("PROXY "), Buffer.from("PROXY TCP4 1.2.3.4 "), v2(1, 0x11, "")];
+  for (let round = 0; round < 20_000; round++) {
+    const tail = Buffer.from(Array.from({ length: random() * 200 }, () => random() * 256));
+    const bytes = Buffer.concat([starts[round % starts.length]!, tail]);
+    const read = readProxyHeader(bytes);
+    if (read.kind === "incomplete") assert.ok(bytes.length < 4_096);
+    if (read.kind === "local" || read.kind === "proxied") assert.ok(read.length <= bytes.length);
+    if (read.kind === "proxied") assert.ok(isIP(read.address) !== 0 && read.port < 65_536);
+    // Byte by byte it comes to the same.
+    let at = 1;
+    while (at < bytes.length && readProxyHeader(bytes.subarray(0, at)).kind === "incomplete") at++;
+    assert.equal(readProxyHeader(bytes.subarray(0, at)).kind, read.kind, bytes.toString("hex"));
+  }
 });
 
 Deno.test("readFirstBytes() tells HTTP/2 from HTTP/1.1 with as few bytes as it takes", () => {

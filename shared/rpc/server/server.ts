@@ -1,3 +1,4 @@
+import type { AddressList } from "./address_list.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
 import { CallDeadlines } from "./deadlines.ts";
 import { Edge, type EdgeOptions } from "./edge.ts";
@@ -50,8 +51,8 @@ export interface RpcServerOptions {
   readonly budgets?: RequestBudgets;
   /** How fast requests must come. Default: {@link PACE}. */
   readonly pace?: Pace;
-  /** Expect a PROXY header in front of every connection. Default false. */
-  readonly proxyProtocol?: boolean;
+  /** See {@link EdgeOptions}. */
+  readonly balancers?: AddressList | undefined;
   /** See {@link EdgeOptions}. */
   readonly nodeTls?: boolean;
   /** Notified of errors that handlers did not mean for callers. Default: nobody is notified. */
@@ -144,7 +145,7 @@ export class RpcServer {
         listen: options.listen,
         tls: options.tls,
         limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.limits },
-        proxyProtocol: options.proxyProtocol ?? false,
+        balancers: options.balancers,
         admit: options.admit,
         http2Only: options.http2Only ?? false,
         ...(options.nodeTls !== undefined && { nodeTls: options.nodeTls }),

@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { type ProxyHeader, readProxyHeader } from "./proxy_protocol.ts";
+import { type ProxyHeader, readProxyHeader, startsWithProxyHeader } from "./proxy_protocol.ts";
 
 /** What the first bytes of a connection say. */
 export type FirstBytes =
@@ -18,10 +18,10 @@ const HTTP2_PREFACE = "PRI";
 
 /**
  * Distinguishes HTTP/2 (its preface starts with `PRI`) from everything else, behind a PROXY header
- * if one is due.
+ * if one is due. One that is not is an error: its sender may not speak for others.
  */
 export function readFirstBytes(bytes: Buffer, proxyProtocol: boolean): FirstBytes {
-  const proxy: ProxyHeader = proxyProtocol ? readProxyHeader(bytes) : { kind: "local", length: 0 };
+  const proxy = proxyProtocol ? readProxyHeader(bytes) : withoutHeader(bytes);
   if (proxy.kind === "incomplete" || proxy.kind === "invalid") return proxy;
   const start = bytes.subarray(proxy.length, proxy.length + HTTP2_PREFACE.length).toString(
     "latin1",
@@ -35,4 +35,15 @@ export function readFirstBytes(bytes: Buffer, proxyProtocol: boolean): FirstByte
     proxied: proxy.kind === "proxied" ? { address: proxy.address, port: proxy.port } : undefined,
     skip: proxy.length,
   };
+}
+
+function withoutHeader(bytes: Buffer): ProxyHeader {
+  switch (startsWithProxyHeader(bytes)) {
+    case true:
+      return { kind: "invalid", reason: "it sends a PROXY header and is no trusted balancer" };
+    case false:
+      return { kind: "local", length: 0 };
+    case undefined:
+      return { kind: "incomplete" };
+  }
 }
