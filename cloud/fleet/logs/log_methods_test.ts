@@ -170,7 +170,9 @@ Deno.test("TailRobotPartLogs() says that it follows before a line comes, and mis
   assert.deepEqual(first.value?.logs, []);
   await robot.log({ id, logs: [entry(2, { message: "the only one" })] });
   const second = await tail.next();
-  assert.deepEqual(second.value?.logs.map(({ message }) => message), ["the only one"]);
+  assert.deepEqual(second.value?.logs.map(({ message }: { message: string }) => message), [
+    "the only one",
+  ]);
   abort.abort();
 });
 
