@@ -33,8 +33,13 @@ export class InstanceLock {
     }
   }
 
+  /** Closing alone would leave it locked while another thread starts a program, which has it, too. */
   release(): void {
-    this.#file.close();
+    try {
+      this.#file.unlockSync();
+    } finally {
+      this.#file.close();
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { cloudMigrations } from "../database/migrations.ts";
 import { KeyFileError, loadOrCreateKeys } from "../keys/key_file.ts";
 import { systemRandom } from "../keys/random.ts";
 import { makeDataFolder, NoDataFolderError, openDataFolder } from "./data_folder.ts";
+import { lockFolder } from "./serve_lock.ts";
 
 async function inFolder(work: (folder: string) => Promise<void>) {
   const folder = await Deno.makeTempDir({ prefix: "machine-cloud-data-" });
@@ -16,6 +17,25 @@ async function inFolder(work: (folder: string) => Promise<void>) {
     await Deno.remove(folder, { recursive: true });
   }
 }
+
+Deno.test({
+  name: "lockFolder() can take what was given back while other threads start programs",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    inFolder(async (folder) => {
+      const starting = 'for (;;) new Deno.Command("/bin/true").outputSync();';
+      const thread = new Worker(`data:text/javascript,${encodeURIComponent(starting)}`, {
+        type: "module",
+      });
+      try {
+        for (let time = 0; time < 500; time++) {
+          using _lock = await lockFolder(folder, "serve.lock", "in use");
+        }
+      } finally {
+        thread.terminate();
+      }
+    }),
+});
 
 Deno.test("loadOrCreateKeys() makes one key however many ask at once", () =>
   inFolder(async (folder) => {

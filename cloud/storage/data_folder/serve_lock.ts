@@ -67,7 +67,16 @@ export async function lockFolder(
     file?.close();
     throw toFileError(error, "lock", path);
   }
-  if (locked) return file;
+  if (locked) return { [Symbol.dispose]: () => release(file) };
   file.close();
   throw new DataFolderInUseError(inUse);
+}
+
+/** Closing alone would leave it locked while another thread starts a program, which has it as well. */
+function release(file: Deno.FsFile): void {
+  try {
+    file.unlockSync();
+  } finally {
+    file.close();
+  }
 }
