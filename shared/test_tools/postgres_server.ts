@@ -1,5 +1,6 @@
 /** PostgreSQL for tests: a server of its own in a temporary folder, on a free port of this host. */
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { toError } from "../base/errors/to_error.ts";
 import { programPath } from "./tools.ts";
 
@@ -17,8 +18,8 @@ export class PostgresServer implements AsyncDisposable {
    * lost in a power cut (`fsync = off`) unless they say otherwise.
    */
   static async start(settings: readonly string[] = []): Promise<PostgresServer> {
-    // Below TMPDIR the other user may not be let through.
-    const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "machine-postgres-" });
+    const dir = Deno.uid() !== 0 || letsThrough(tmpdir()) ? tmpdir() : "/tmp";
+    const folder = await Deno.makeTempDir({ dir, prefix: "machine-postgres-" });
     if (Deno.uid() === 0) await run("chown", [ORDINARY_USER, folder]);
     const server = new PostgresServer(folder, freePort());
     try {
@@ -67,7 +68,9 @@ export class PostgresServer implements AsyncDisposable {
 
   async #initialize(settings: readonly string[]): Promise<void> {
     const options = ["-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-N"];
-    await this.#asOrdinaryUser("initdb", "-D", this.#data, ...options);
+    // Less than half of what it writes then remains.
+    const small = "--wal-segsize=1";
+    await this.#asOrdinaryUser("initdb", "-D", this.#data, small, ...options);
     const lines = [
       `port = ${this.port}`,
       "listen_addresses = '127.0.0.1'",
@@ -86,6 +89,12 @@ export class PostgresServer implements AsyncDisposable {
     if (Deno.uid() === 0) await run("runuser", ["-u", ORDINARY_USER, "--", ...command]);
     else await run(command[0] ?? "", command.slice(1));
   }
+}
+
+/** Whether other users may use what is in a folder. */
+function letsThrough(folder: string): boolean {
+  const mode = Deno.statSync(folder).mode ?? 0;
+  return (mode & 0o1) !== 0 && (folder === "/" || letsThrough(dirname(folder)));
 }
 
 function program(name: string): string {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { ignoreBecause, ignoreWithout, missingTools, SKIPS_FILE } from "./skips.ts";
-import { isThere, programPath, type Tool } from "./tools.ts";
+import { browserPath, isThere, programPath, type Tool } from "./tools.ts";
 
 const tool = (...finds: string[]): Tool => ({ finds, packages: ["p"] });
 
@@ -15,6 +15,8 @@ Deno.test("isThere() finds programs, files and modules of Python, all that are n
     assert.equal(isThere(tool("made-up"), dir), true);
     assert.equal(isThere(tool("made-up", "not-there"), dir), false);
     assert.equal(isThere(tool("folder"), dir), false);
+    assert.equal(isThere(tool("not-there|made-up"), dir), true);
+    assert.equal(isThere(tool("not-there|folder"), dir), false);
     assert.equal(isThere(tool(join(dir, "made-up")), dir), true);
     assert.equal(isThere(tool(join(dir, "other")), dir), false);
     if (Deno.build.os === "windows") return;
@@ -28,6 +30,23 @@ Deno.test("isThere() finds programs, files and modules of Python, all that are n
 
 Deno.test("programPath() is undefined, and nothing is started, when there is no such program", () => {
   assert.equal(programPath("no-program-of-this-name"), undefined);
+});
+
+Deno.test({
+  name: "browserPath() takes the one without windows, else the other",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const dir = await Deno.makeTempDir();
+    try {
+      assert.equal(browserPath(dir), undefined);
+      for (const name of ["chromium", "chromium-headless-shell"]) {
+        await Deno.writeTextFile(join(dir, name), "");
+        assert.equal(browserPath(dir), join(dir, name));
+      }
+    } finally {
+      await Deno.remove(dir, { recursive: true });
+    }
+  },
 });
 
 Deno.test({

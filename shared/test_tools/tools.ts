@@ -4,7 +4,10 @@ import { delimiter, join } from "node:path";
 
 /** One of them, and how it is had. */
 export interface Tool {
-  /** A program's name, looked for as {@link isThere} says, or the absolute path of a file. */
+  /**
+   * A program's name, looked for as {@link isThere} says, or the absolute path of a file; `a|b`:
+   * one of them.
+   */
   readonly finds: readonly string[];
   /** Debian's packages that bring it. */
   readonly packages: readonly string[];
@@ -26,7 +29,7 @@ export const TOOLS = {
     "qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross libstdc++6-arm64-cross",
   ),
   bluez: tool("bluetoothctl", "bluez"),
-  chromium: tool("chromium", "chromium"),
+  chromium: tool("chromium-headless-shell|chromium", "chromium-headless-shell"),
   // The name in Debian 12 of one that fetches crates without a project.
   cargo: tool("cargo", "cargo-web"),
   "cortex-m": tool(
@@ -82,12 +85,22 @@ const MORE_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
  * as `python3:pip`.
  */
 export function isThere({ finds }: Tool, path: string | undefined = process.env.PATH): boolean {
-  return finds.every((found) => {
-    if (found.startsWith("/")) return isFile(found);
-    const [program = "", module] = found.split(":");
-    const file = programPath(program, path);
-    return file !== undefined && (module === undefined || hasModule(file, module));
-  });
+  return finds.every((found) => found.split("|").some((one) => isFound(one, path)));
+}
+
+function isFound(found: string, path: string | undefined): boolean {
+  if (found.startsWith("/")) return isFile(found);
+  const [program = "", module] = found.split(":");
+  const file = programPath(program, path);
+  return file !== undefined && (module === undefined || hasModule(file, module));
+}
+
+/**
+ * The path of a Chromium; undefined when there is none. The one without windows comes first, as it
+ * starts with half the processor time.
+ */
+export function browserPath(path: string | undefined = process.env.PATH): string | undefined {
+  return programPath("chromium-headless-shell", path) ?? programPath("chromium", path);
 }
 
 /** The path of a program, looked for as in {@link isThere}; undefined when there is none. */

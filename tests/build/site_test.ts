@@ -2,10 +2,9 @@
 // elsewhere, and its search finds.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
 import { ROOT } from "../../tools/programs.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { programPath } from "../../shared/test_tools/tools.ts";
+import { launchBrowser } from "../../shared/test_tools/browser.ts";
 
 const SITE = join(ROOT, "dist", "site");
 /** A site that does not lie at the top of its host. */
@@ -82,10 +81,7 @@ Deno.test({
   fn: async () => {
     await built;
     await using server = serve();
-    await using browser = await chromium.launch({
-      executablePath: programPath("chromium")!,
-      args: ["--no-sandbox"],
-    });
+    await using browser = await launchBrowser();
     const page = await browser.newPage();
     const failed: string[] = [];
     const host = `127.0.0.1:${server.addr.port}`;

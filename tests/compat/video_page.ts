@@ -1,6 +1,6 @@
 /** A page in Chromium that looks at cameras with the published TypeScript SDK. */
-import { type Browser, chromium, type Page } from "playwright-core";
-import { programPath } from "../../shared/test_tools/tools.ts";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { runTypescriptSdk } from "./typescript_sdk.ts";
 
 /** What is asked of the page; it runs in the browser, so it is text. */
@@ -112,10 +112,7 @@ export class VideoBrowser implements AsyncDisposable {
         return new Response(html, { headers: { "content-type": "text/html" } });
       },
     );
-    const browser = await chromium.launch({
-      executablePath: programPath("chromium") ?? "chromium",
-      args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"],
-    });
+    const browser = await launchBrowser("--autoplay-policy=no-user-gesture-required");
     return new VideoBrowser(`http://127.0.0.1:${server.addr.port}`, browser, server);
   }
 

@@ -15,7 +15,8 @@ import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { launchBrowser, sharedBrowser } from "./test_browser.ts";
+import { launchBrowser } from "../../shared/test_tools/browser.ts";
+import { sharedBrowser } from "./test_browser.ts";
 
 /** Folder for images of the pages, to be looked at; none are made without it. */
 const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");

@@ -1,13 +1,5 @@
-import { type Browser, chromium } from "playwright-core";
-import { programPath } from "../../shared/test_tools/tools.ts";
-
-/** Starts a browser; whoever has it closes it. */
-export async function launchBrowser(): Promise<Browser> {
-  return await chromium.launch({
-    executablePath: programPath("chromium") ?? "chromium",
-    args: ["--no-sandbox"],
-  });
-}
+import type { Browser } from "playwright-core";
+import { launchBrowser } from "../../shared/test_tools/browser.ts";
 
 /**
  * The browser of all tests that are loaded together, as each start of one takes a second of

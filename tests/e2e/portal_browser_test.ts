@@ -1,5 +1,5 @@
 /** The portal in a browser, as wide as a phone. */
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { FakeProvisioning, visibleNetwork } from "../../agent/provisioning/fake_provisioning.ts";
@@ -10,7 +10,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { defaultAgentSettings } from "../../shared/config/agent_settings.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { programPath } from "../../shared/test_tools/tools.ts";
+import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { join } from "node:path";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
@@ -54,10 +54,7 @@ async function withPhone(
   const url = `http://127.0.0.1:${log.entries.at(-1)?.fields["port"]}/`;
   let browser: Browser | undefined;
   try {
-    browser = await chromium.launch({
-      executablePath: programPath("chromium") ?? "chromium",
-      args: ["--no-sandbox"],
-    });
+    browser = await launchBrowser();
     const context = await browser.newContext({ viewport: PHONE, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(WAIT.deadlineMs);

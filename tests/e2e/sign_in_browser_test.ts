@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import Provider from "oidc-provider";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { bootstrapFolder } from "../../cloud/local/bootstrap/bootstrap_testing.ts";
 import { addOwner } from "../../cloud/local/people/people_command.ts";
 import { type Cloud, startCloud } from "../../cloud/serve/cloud.ts";
@@ -15,7 +15,7 @@ import { Secret } from "../../shared/base/redaction/secret.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { programPath } from "../../shared/test_tools/tools.ts";
+import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";
 import { runMachine } from "../cli/rig.ts";
 import { freePort } from "../ports/free_port.ts";
@@ -73,10 +73,7 @@ async function inBrowser(run: (page: Page, cloud: Cloud, dir: string) => Promise
       ...{ name: "Example", domains: [], trustsSecondFactor: false },
     },
   }, deps);
-  const browser = await chromium.launch({
-    executablePath: programPath("chromium") ?? "chromium",
-    args: ["--no-sandbox"],
-  });
+  const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
     page.setDefaultTimeout(WAIT_MS);

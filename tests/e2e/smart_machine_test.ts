@@ -3,11 +3,11 @@
 // more, in a network without any way out.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { credentialsLink } from "../../shared/cloud/credentials/credentials_link.ts";
 import { noNetworkManagerBecause } from "../../agent/networks/manager/testing.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
-import { programPath } from "../../shared/test_tools/tools.ts";
+import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { eventually } from "./rig.ts";
 import { HOTSPOT, SmartMachine } from "./smart_machine.ts";
 
@@ -133,10 +133,7 @@ async function withPhone(
     async () => (await Deno.resolveDns(name, "A", { nameServer })).includes(HOTSPOT),
     DEADLINE_MS,
   );
-  const browser = await chromium.launch({
-    executablePath: programPath("chromium") ?? "chromium",
-    args: ["--no-sandbox", `--host-resolver-rules=MAP * ${HOTSPOT}`],
-  });
+  const browser = await launchBrowser(`--host-resolver-rules=MAP * ${HOTSPOT}`);
   try {
     const page = await (await browser.newContext({ viewport: PHONE, ...options })).newPage();
     page.setDefaultTimeout(DEADLINE_MS);

@@ -2,9 +2,9 @@
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import process from "node:process";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
-import { programPath } from "../../shared/test_tools/tools.ts";
+import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { ROOT } from "../programs.ts";
 import { signIn } from "../run/cloud_api.ts";
 import { type Bootstrapped, Demo } from "../run/demo.ts";
@@ -92,10 +92,7 @@ async function main(): Promise<void> {
       ? await startTraining(made, cloud, { url: demo.cloudUrl, folder: dataDir })
       : "";
     await Deno.mkdir(FOLDER, { recursive: true });
-    await using browser = await chromium.launch({
-      executablePath: programPath("chromium") ?? "chromium",
-      args: ["--no-sandbox"],
-    });
+    await using browser = await launchBrowser();
     const context = await browser.newContext({ viewport: SIZE, reducedMotion: "reduce" });
     const page = await context.newPage();
     page.setDefaultTimeout(WAIT_MS);
