@@ -1,4 +1,6 @@
+import { notFound } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { compiledQuery } from "../../storage/database/compiled.ts";
 
 /** What a part's programs get: its configuration with everything that it includes. */
 export interface EffectiveConfig {
@@ -15,16 +17,21 @@ export async function effectiveConfig(
   queries: Queries,
   partId: string,
 ): Promise<EffectiveConfig> {
-  const row = await queries.selectFrom("parts")
+  const [row] = await effectiveRow(queries, partId);
+  if (!row) throw notFound("part", partId);
+  const { revision, hash, problem } = row;
+  return { revision, key: hash ?? `${partId} ${revision}`, problem: problem ?? "" };
+}
+
+const effectiveRow = compiledQuery((queries, partId) =>
+  queries.selectFrom("parts")
     .innerJoin("part_revisions", (join) =>
       join.onRef("part_revisions.part_id", "=", "parts.id")
         .onRef("part_revisions.number", "=", "parts.revision_number"))
     .leftJoin("part_resolved", "part_resolved.part_id", "parts.id")
     .select(["part_revisions.revision", "part_resolved.hash", "part_resolved.problem"])
-    .where("parts.id", "=", partId).executeTakeFirstOrThrow();
-  const { revision, hash, problem } = row;
-  return { revision, key: hash ?? `${partId} ${revision}`, problem: problem ?? "" };
-}
+    .where("parts.id", "=", partId)
+);
 
 /** The JSON text of what a part gets. */
 export async function effectiveText(queries: Queries, partId: string): Promise<string> {

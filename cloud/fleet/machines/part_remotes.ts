@@ -7,6 +7,7 @@ import {
 import type { PartRow } from "../../accounts/access/scope.ts";
 import { hostNames } from "../../api/addresses/host_names.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { compiledQuery } from "../../storage/database/compiled.ts";
 
 /**
  * The other parts of a machine, as its main part sees them: remotes by the parts' names, reached at
@@ -26,10 +27,9 @@ export async function partRemotes(
   },
 ): Promise<RemoteConfig[]> {
   if (part.is_main !== 1) return [];
-  const others = await queries.selectFrom("parts").selectAll()
-    .where("machine_id", "=", part.machine_id).where("id", "!=", part.id)
-    .orderBy("name").execute();
-  return others.filter(({ name }) => !options.taken.has(name)).map((other) => {
+  const parts = await partsOfMachine(queries, part.machine_id);
+  const others = parts.filter(({ id, name }) => id !== part.id && !options.taken.has(name));
+  return others.map((other) => {
     const { fqdn } = hostNames(other.dns_label, other.location_id, options.domain);
     return create(RemoteConfigSchema, {
       name: other.name,
@@ -46,3 +46,8 @@ export async function partRemotes(
     });
   });
 }
+
+const partsOfMachine = compiledQuery((queries, machineId) =>
+  queries.selectFrom("parts").select(["id", "name", "dns_label", "location_id"])
+    .where("machine_id", "=", machineId).orderBy("name")
+);

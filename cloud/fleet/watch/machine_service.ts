@@ -40,6 +40,8 @@ export interface MachineServiceOptions {
 }
 
 export const KEEPALIVE_MS = 10_000;
+/** At each of so many signs of life in a row the database is asked all the same. */
+const LOOK_AT_KEEPALIVES = 6;
 
 /** `machine.cloud.v1.MachineService`: what a machine's server asks beyond the public API. */
 export function machineService(
@@ -62,16 +64,20 @@ export function machineService(
         await restarts.opened(part, tokenIssuedMs(context));
         mailbox.put("config");
         if (live.isLookedAt(part.id)) mailbox.put("live");
-        while (!context.signal.aborted && !mailbox.closed) {
+        for (let revision = "", quiet = 0; !context.signal.aborted && !mailbox.closed;) {
           const events = new Set(await mailbox.take(clock, KEEPALIVE_MS, context.signal));
+          quiet = events.size === 0 ? quiet + 1 : 0;
           // The stream ends when the credentials behind it were taken back.
-          const current = await (await callers.scope(context)).part(partId, "report");
-          const revision = async () =>
-            (await effectiveConfig(options.queries, current.id)).revision;
-          if (events.size === 0) yield keepalive(await revision());
+          const scope = await callers.scope(context);
+          // Every change is an event, so that most signs of life ask the database nothing.
+          if (quiet % LOOK_AT_KEEPALIVES === 0) {
+            const { id } = await scope.part(partId, "report");
+            revision = (await effectiveConfig(options.queries, id)).revision;
+          }
+          if (events.size === 0) yield keepalive(revision);
           for (const event of events) {
             if (event === "calls") yield* device?.take().map(relayedCall) ?? [];
-            else yield event === "config" ? configChanged(await revision()) : message(event);
+            else yield event === "config" ? configChanged(revision) : message(event);
           }
         }
       } finally {

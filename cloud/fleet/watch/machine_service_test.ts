@@ -71,6 +71,31 @@ Deno.test("Watch() sends a keepalive with the revision every 10 seconds and keep
   assert.equal(robot?.onlineState, OnlineState.ONLINE);
 });
 
+Deno.test("Watch() looks in the database at one keepalive of six: changes are events", async () => {
+  const clock = new FakeClock();
+  await using cloud = await TestCloud.open({ clock });
+  const made = await cloud.bootstrap();
+  await using watching = new Watching(cloud, made);
+  await watching.has("configChanged");
+
+  // As nobody changes it: without an event.
+  const { queries } = cloud.folder.database;
+  const saved = await queries.selectFrom("part_revisions").selectAll().executeTakeFirstOrThrow();
+  await queries.insertInto("part_revisions").values({ ...saved, number: 9, revision: "9-x" })
+    .execute();
+  await queries.updateTable("parts").set({ revision_number: 9 }).execute();
+  const keepalives: string[] = [];
+  for (let n = 1; n <= 6; n++) {
+    await clock.advance(10_000);
+    keepalives.push("keepalive");
+    await watching.has("configChanged", ...keepalives);
+  }
+
+  const [first = "", ...later] = watching.revisions;
+  assert.match(first, /^1-/);
+  assert.deepEqual(later, [first, first, first, first, first, "9-x"]);
+});
+
 Deno.test("Watch() ends when its secret is disabled", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();

@@ -18,9 +18,15 @@ export interface OutboxEvents {
   broken(reason: string): void;
 }
 
+const NOTHING = new Uint8Array();
+/** Buffers that no connection needs now. Most connections are quiet most of the time. */
+const unused: Uint8Array[] = [];
+const MOST_UNUSED = 64;
+
 /** Output of one connection. Bytes may be added before there is a socket. */
 export class Outbox {
-  #bytes: Uint8Array = new Uint8Array(FIRST_BUFFER_BYTES);
+  /** Empty while nothing waits. */
+  #bytes: Uint8Array = NOTHING;
   #spare: Uint8Array | undefined;
   #used = 0;
   #scheduled = false;
@@ -80,9 +86,22 @@ export class Outbox {
   #lastWritten = () => {};
 
   #enlarge(wanted: number): void {
+    if (this.#bytes === NOTHING) {
+      this.#bytes = this.#spare ?? unused.pop() ?? new Uint8Array(FIRST_BUFFER_BYTES);
+      this.#spare = undefined;
+      if (wanted <= this.#bytes.length) return;
+    }
     const larger = new Uint8Array(Math.max(wanted, 2 * this.#bytes.length));
     larger.set(this.#bytes.subarray(0, this.#used));
+    this.#giveBack(this.#bytes);
     this.#bytes = larger;
+  }
+
+  /** A buffer that one burst made large isn't kept. */
+  #giveBack(buffer: Uint8Array): void {
+    if (buffer.length > FIRST_BUFFER_BYTES) {
+      this.#spare = buffer.length <= 2 * ROOMY_BYTES ? buffer : undefined;
+    } else if (unused.length < MOST_UNUSED) unused.push(buffer);
   }
 
   #schedule(): void {
@@ -100,12 +119,11 @@ export class Outbox {
       while (this.#used > 0) {
         const full = this.#bytes;
         const used = this.#used;
-        this.#bytes = this.#spare ?? new Uint8Array(FIRST_BUFFER_BYTES);
+        this.#bytes = NOTHING;
         this.#used = 0;
         if (used > ROOMY_BYTES) this.events.room();
         for (let at = 0; at < used;) at += await socket.write(full.subarray(at, used));
-        // A buffer that one burst made large isn't kept.
-        this.#spare = full.length <= 2 * ROOMY_BYTES ? full : undefined;
+        this.#giveBack(full);
       }
     } catch (error) {
       this.#used = 0;
