@@ -251,8 +251,7 @@ Deno.test("hostStatser() tells rates since the sample before, and how full memor
   };
   assert.deepEqual(collected(), {
     ...{ MemoryUsedMB: 1_000, MemoryTotalMB: 4_000, DiskUsedMB: 3_000, DiskTotalMB: 9_000 },
-    ...{ CPUPercent: 0, RxBytesPerSecond: 0, TxBytesPerSecond: 0 },
-  });
+  }, "no rates: nothing stands before the first sample");
   await clock.advance(2_000);
   cpu = { busy: 150, total: 1_200 };
   network = { rxBytes: 9_000, txBytes: 2_000 };

@@ -52,15 +52,17 @@ export function hostStatser(clock: Clock, host: HostReader): Statser {
       const disk = host.disk();
       add("DiskUsedMB", disk.usedBytes / MB);
       add("DiskTotalMB", disk.totalBytes / MB);
-      const total = now.cpu.total - (before?.cpu.total ?? now.cpu.total);
-      const busy = now.cpu.busy - (before?.cpu.busy ?? 0);
-      add("CPUPercent", total > 0 ? Math.min(100, Math.max(0, busy / total * 100)) : 0);
-      if (!now.network) return;
-      const seconds = (now.atMs - (before?.atMs ?? now.atMs)) / 1_000;
-      const rate = (bytes: number, bytesBefore = bytes) =>
-        seconds > 0 ? Math.max(0, bytes - bytesBefore) / seconds : 0;
-      add("RxBytesPerSecond", rate(now.network.rxBytes, before?.network?.rxBytes));
-      add("TxBytesPerSecond", rate(now.network.txBytes, before?.network?.txBytes));
+      // The first sample has nothing before it: no figure is better than an idle host.
+      if (!before) return;
+      const total = now.cpu.total - before.cpu.total;
+      const busy = now.cpu.busy - before.cpu.busy;
+      if (total > 0) add("CPUPercent", Math.min(100, Math.max(0, busy / total * 100)));
+      const seconds = (now.atMs - before.atMs) / 1_000;
+      if (!now.network || !before.network || seconds <= 0) return;
+      const rate = (bytes: number, bytesBefore: number) =>
+        Math.max(0, bytes - bytesBefore) / seconds;
+      add("RxBytesPerSecond", rate(now.network.rxBytes, before.network.rxBytes));
+      add("TxBytesPerSecond", rate(now.network.txBytes, before.network.txBytes));
     },
   };
 }
