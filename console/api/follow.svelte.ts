@@ -5,8 +5,6 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 /** Who looks into another tab for a moment finds everything as it was. */
 const HIDDEN_AFTER_MS = 5_000;
-/** A cloud that cannot be reached says so sooner, most of the time. */
-const OPEN_AFTER_MS = 2_000;
 
 /** How many streams of this page are broken now; the banner of the page is shown while any is. */
 class Connection {
@@ -66,16 +64,11 @@ class Kept {
 const kept = new Kept();
 
 export interface FollowOptions<T> {
-  /** Opens the stream; called again after each break. */
+  /** Opens the stream; called again after each break. Its first message says that it is open. */
   readonly open: (signal: AbortSignal) => AsyncIterable<T>;
   readonly message: (message: T) => void;
   /** The stream ended for good: its subject is gone, or the caller may not see it any more. */
   readonly failed: (error: unknown) => void;
-  /**
-   * For a stream that sends nothing when it begins: called when it has been open for a while, each
-   * time. Left out: its first message says that it is open.
-   */
-  readonly opened?: () => void;
   /** A stream that sends nothing for this time is dead, and opened again. Left out: never. */
   readonly silenceMs?: number;
 }
@@ -92,11 +85,6 @@ export function follow<T>(options: FollowOptions<T>): () => void {
     const attempt = new AbortController();
     const signal = AbortSignal.any([stop.signal, attempt.signal, left]);
     let silence: ReturnType<typeof setTimeout> | undefined;
-    const { opened } = options;
-    const isOpen = opened && setTimeout(() => {
-      setBroken(false);
-      opened();
-    }, OPEN_AFTER_MS);
     const wait = (): void => {
       clearTimeout(silence);
       if (options.silenceMs === undefined) return;
@@ -113,7 +101,6 @@ export function follow<T>(options: FollowOptions<T>): () => void {
       }
     } finally {
       clearTimeout(silence);
-      clearTimeout(isOpen);
       attempt.abort();
     }
   };
