@@ -144,8 +144,22 @@ export const control = {
     "{n} {n|frame|frames} in space; the table below has their places",
     "{n} {n|Frame|Frames} im Raum; die Tabelle darunter nennt die Orte",
   ],
-  framesLeft: ["{n} more are not shown.", "{n} weitere sind nicht gezeigt."],
+  framesLeft: [
+    "{n} more {n|is|are} not shown.",
+    "{n} {n|weiteres ist|weitere sind} nicht gezeigt.",
+  ],
+  framesFlat: [
+    "This browser draws no shapes, as it has no WebGL; the table has them.",
+    "Dieser Browser zeichnet keine Formen, weil er kein WebGL hat; die Tabelle nennt sie.",
+  ],
   frame: ["Frame", "Frame"],
+  frameShape: ["Shape, mm", "Form, mm"],
+  obstacle: ["obstacle", "Hindernis"],
+  box: ["box {x} × {y} × {z}", "Quader {x} × {y} × {z}"],
+  sphere: ["sphere, radius {r}", "Kugel, Radius {r}"],
+  capsule: ["capsule, radius {r}, length {l}", "Kapsel, Radius {r}, Länge {l}"],
+  mesh: ["mesh", "Netz"],
+  points: ["points", "Punkte"],
   frameParent: ["In", "In"],
   framePlace: ["x · y · z in the world, mm", "x · y · z in der Welt, mm"],
 } as const satisfies Texts;

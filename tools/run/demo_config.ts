@@ -73,6 +73,12 @@ function demoConfig(places: DemoPlaces): JsonObject {
         api: "rdk:component:sensor",
         model: "rdk:builtin:fake",
         attributes: { readings: { temperature: 19.5 } },
+        // It rides on the rover.
+        frame: {
+          parent: "rover",
+          translation: { x: 0, y: -150, z: 110 },
+          geometry: { type: "box", x: 60, y: 60, z: 100 },
+        },
       },
       ...ROVER.components,
       { name: "wheel", api: "rdk:component:encoder", model: "rdk:builtin:fake" },

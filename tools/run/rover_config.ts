@@ -4,6 +4,8 @@ const PINS = { left: { pwm: 1, dir: 2, a: 20, b: 21 }, right: { pwm: 3, dir: 4, 
 const SIDES = ["left", "right"] as const;
 const TICKS = 200;
 const MAX_RPM = 110;
+const WHEEL_CIRCUMFERENCE_MM = 300;
+const WHEEL_RADIUS_MM = Math.round(WHEEL_CIRCUMFERENCE_MM / 2 / Math.PI);
 
 /** One method of a resource is captured, so many times a second. */
 export function captured(method: string, capture_frequency_hz: number) {
@@ -29,16 +31,28 @@ export const ROVER = {
         ],
       },
       service_configs: [captured("ReadImage", 1 / 20)],
+      // Above the front axle, looking ahead: z is where a camera looks.
+      frame: {
+        parent: "rover",
+        translation: { x: 0, y: 150, z: 220 },
+        orientation: { type: "ov_degrees", value: { x: 0, y: 1, z: 0, th: 0 } },
+        geometry: { type: "capsule", r: 30, l: 110 },
+      },
     },
     {
       name: "rover",
       api: "rdk:component:base",
       model: "rdk:builtin:wheeled",
+      frame: {
+        parent: "world",
+        translation: { x: 0, y: 0, z: 90 },
+        geometry: { type: "box", x: 300, y: 450, z: 120 },
+      },
       attributes: {
         left: ["left"],
         right: ["right"],
         width_mm: 350,
-        wheel_circumference_mm: 300,
+        wheel_circumference_mm: WHEEL_CIRCUMFERENCE_MM,
       },
     },
     {
@@ -51,6 +65,12 @@ export const ROVER = {
       name: side,
       api: "rdk:component:motor",
       model: "rdk:builtin:gpio",
+      frame: {
+        parent: "rover",
+        translation: { x: side === "left" ? -175 : 175, y: 0, z: -42 },
+        orientation: { type: "ov_degrees", value: { x: 1, y: 0, z: 0, th: 0 } },
+        geometry: { type: "sphere", r: WHEEL_RADIUS_MM },
+      },
       attributes: {
         board: "chassis",
         pins: { pwm: String(PINS[side].pwm), dir: String(PINS[side].dir) },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { axesOf, project, viewOf } from "./frames.ts";
+import { axesOf, axesOfView, Extent, placeOf, project, viewOf } from "./view.ts";
 
 const near = (a: readonly number[], b: readonly number[]) =>
   a.forEach((value, at) => assert.ok(Math.abs(value - b[at]!) < 1e-6, `${a} is not ${b}`));
@@ -33,4 +33,37 @@ Deno.test("viewOf() has all points in the picture, and project() puts up above",
     assert.ok(project([0, 0, 500], view)[1] < project([0, 0, 0], view)[1]);
   }
   assert.ok(Number.isFinite(viewOf([], 300, 0, 0).scale));
+});
+
+Deno.test("axesOfView() are the directions in which project() draws", () => {
+  for (const [turn, tilt] of [[0, 0], [1, 0.4], [-2, Math.PI / 2], [3, -1]] as const) {
+    const view = { turn, tilt, scale: 2, centre: [1, 2, 3] as const };
+    const [right, up, back] = axesOfView(view);
+    const at = (axis: readonly number[]) =>
+      project([1 + axis[0]!, 2 + axis[1]!, 3 + axis[2]!], view);
+    near(at(right), [2, 0]);
+    near(at(up), [0, -2]);
+    near(at(back), [0, 0]);
+    near(back, [
+      right[1] * up[2] - right[2] * up[1],
+      right[2] * up[0] - right[0] * up[2],
+      right[0] * up[1] - right[1] * up[0],
+    ]);
+  }
+});
+
+Deno.test("placeOf() puts poses one into another", () => {
+  near(placeOf([]), [0, 0, 0]);
+  const turned = { ...pose(0, 0, 1, 90), x: 10 };
+  near(placeOf([turned, { ...pose(0, 0, 1), x: 5, z: 2 }]), [10, 5, 2]);
+});
+
+Deno.test("Extent has room for all that was there, also after it went", () => {
+  const extent = new Extent();
+  assert.deepEqual(extent.add([]), []);
+  extent.add([[1, 2, 3]]);
+  const corners = extent.add([[-1, 0, 0]]);
+  assert.equal(corners.length, 8);
+  assert.deepEqual(corners[0], [-1, 0, 0]);
+  assert.deepEqual(corners[7], [1, 2, 3]);
 });

@@ -1,4 +1,4 @@
-/** Frames of a machine in space, drawn without a library: lines and labels are all that is needed. */
+/** Frames and shapes in space: from where they are looked at, and where a point is in the picture. */
 
 export type Vector = readonly [x: number, y: number, z: number];
 
@@ -55,6 +55,16 @@ export function axesOf({ oX, oY, oZ, theta }: PoseLike): readonly [Vector, Vecto
   return [rotated([1, 0, 0]), rotated([0, 1, 0]), rotated([0, 0, 1])];
 }
 
+/** Where the innermost of poses that stand in one another is, seen from where the outermost is. */
+export function placeOf(poses: readonly PoseLike[]): Vector {
+  return poses.reduceRight<Vector>((point, pose) => {
+    const axes = axesOf(pose);
+    const along = (at: 0 | 1 | 2) =>
+      point[0] * axes[0][at] + point[1] * axes[1][at] + point[2] * axes[2][at];
+    return [pose.x + along(0), pose.y + along(1), pose.z + along(2)];
+  }, [0, 0, 0]);
+}
+
 /** Where a point is in the picture, in pixels from its middle: parallel lines stay parallel. */
 export function project(point: Vector, { turn, tilt, scale, centre }: View): [number, number] {
   const [x, y, z] = [point[0] - centre[0], point[1] - centre[1], point[2] - centre[2]];
@@ -76,4 +86,33 @@ export function viewOf(points: readonly Vector[], size: number, turn: number, ti
     ),
   );
   return { turn, tilt, centre, scale: size / 2.6 / Math.max(farthest, 50) };
+}
+
+/** The axes of the picture in the world: to its right, to its top, and out of it. */
+export function axesOfView({ turn, tilt }: View): readonly [Vector, Vector, Vector] {
+  const [sin, cos] = [Math.sin(turn), Math.cos(turn)];
+  const [up, flat] = [Math.sin(tilt), Math.cos(tilt)];
+  return [[cos, -sin, 0], [sin * up, cos * up, flat], [-sin * flat, -cos * flat, up]];
+}
+
+/** The corners of the box around points, which never shrinks: the picture stands still. */
+export class Extent {
+  #low: [number, number, number] = [Infinity, Infinity, Infinity];
+  #high: [number, number, number] = [-Infinity, -Infinity, -Infinity];
+
+  add(points: readonly Vector[]): readonly Vector[] {
+    for (const point of points) {
+      for (const axis of [0, 1, 2] as const) {
+        this.#low[axis] = Math.min(this.#low[axis], point[axis]);
+        this.#high[axis] = Math.max(this.#high[axis], point[axis]);
+      }
+    }
+    const [low, high] = [this.#low, this.#high];
+    if (low[0] > high[0]) return [];
+    return [0, 1, 2, 3, 4, 5, 6, 7].map((at) => [
+      (at & 1) === 0 ? low[0] : high[0],
+      (at & 2) === 0 ? low[1] : high[1],
+      (at & 4) === 0 ? low[2] : high[2],
+    ]);
+  }
 }
