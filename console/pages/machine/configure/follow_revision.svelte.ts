@@ -12,7 +12,11 @@ const FOLLOWED_MS = 60_000;
  * Shows, after a save, whether the machine applied it or why not, with a button that takes it back.
  * A machine that is offline applies it later: then only that it is saved.
  */
-export function followRevision(machine: OpenMachine, partId: string, undo: () => void): void {
+export function followRevision(
+  machine: OpenMachine,
+  partId: string,
+  undo: () => Promise<void>,
+): void {
   const action = { text: say(common.undo), run: undo };
   if (!machine.live?.online) {
     toasts.show({ text: say(words.saved), kind: "good", action });

@@ -1,0 +1,79 @@
+/** Notes at the edge of the page: how long they stay, and what of them stays reachable. */
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { consoleTest } from "./console_rig.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Tags the only machine, which leaves a note with Undo. */
+async function tag(page: Page, name: string): Promise<void> {
+  const dialog = page.getByRole("dialog");
+  await page.getByLabel("Select rover").check();
+  await page.getByRole("button", { name: "Tag", exact: true }).click();
+  await dialog.getByLabel("Tags to add").fill(name);
+  await dialog.getByRole("button", { name: "Do it" }).click();
+  await page.getByText("Done for 1 machine.").waitFor();
+}
+
+consoleTest(
+  import.meta.url,
+  "a note stays while somebody is at it, and its undo can be found afterwards",
+  async (rig) => {
+    const { app, made } = rig;
+    const tags = async () => (await app.getRobotMetadata({ id: made.machine_id })).data?.["tags"];
+    const opened = await rig.signedIn("/");
+    const { page } = opened;
+    await page.getByLabel("Select rover").waitFor();
+    await page.clock.install();
+    await tag(page, "north");
+    const note = page.getByText("Done for 1 machine.");
+    const undo = page.getByRole("button", { name: "Undo" });
+    await undo.hover();
+    await page.clock.runFor(MINUTE_MS);
+    assert.ok(await note.isVisible(), "the pointer is at it");
+    await undo.focus();
+    await page.mouse.move(5, 5);
+    await page.clock.runFor(MINUTE_MS);
+    assert.ok(await note.isVisible(), "it has the focus");
+    await page.getByRole("heading", { level: 1 }).click();
+    await page.evaluate("document.activeElement?.blur()");
+    await page.clock.runFor(MINUTE_MS);
+    await note.waitFor({ state: "detached" });
+
+    assert.deepEqual(await tags(), ["north"]);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("undo");
+    await page.getByRole("option", { name: "Undo: Done for 1 machine." }).waitFor();
+    await opened.picture("palette-undo");
+    await page.keyboard.press("Enter");
+    await page.getByText("Undone for 1 machine.").waitFor();
+    assert.deepEqual(await tags() ?? [], []);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("undo");
+    await page.getByText("Nothing fits “undo”.").waitFor();
+  },
+);
+
+consoleTest(
+  import.meta.url,
+  "a note waits while nobody sees the page",
+  async (rig) => {
+    const opened = await rig.signedIn("/");
+    const { page } = opened;
+    await page.getByLabel("Select rover").waitFor();
+    await page.clock.install();
+    await tag(page, "north");
+    const see = (isSeen: boolean) =>
+      page.evaluate(`
+        Object.defineProperty(document, "hidden", { value: ${!isSeen}, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      `);
+    await see(false);
+    await page.clock.runFor(MINUTE_MS);
+    const note = page.getByText("Done for 1 machine.");
+    assert.ok(await note.isVisible());
+    await see(true);
+    await page.clock.runFor(MINUTE_MS);
+    await note.waitFor({ state: "detached" });
+  },
+);
