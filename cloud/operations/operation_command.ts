@@ -10,6 +10,7 @@ import { cloudMigrations } from "../storage/database/migrations.ts";
 import { backUp } from "./backup/backup.ts";
 import { restore } from "./backup/restore.ts";
 import { type DoctorOptions, examine, renderFindings } from "./doctor/doctor.ts";
+import type { MoveDeps, MoveResult } from "./move/copy.ts";
 import { askHealth } from "./readiness/health.ts";
 import type { operationCommands } from "./operation_flags.ts";
 
@@ -33,17 +34,13 @@ export async function runOperationCommand(
   const { values } = parsed;
   if (parsed.command === "doctor") return await runDoctor(parsed.values, deps);
   if (parsed.command === "migrate") {
-    const { moveToPostgres } = await import("./move/move.ts");
-    const { clock, warn } = deps;
-    const { data, to } = parsed.values;
-    if (to === undefined) return await bringUpToDate(data, parsed.values.json ?? false);
-    const moved = await moveToPostgres(data, to, {
-      ...{ clock, progress: warn },
-    });
+    const { data, to, json = false } = parsed.values;
+    if (to === undefined) return await bringUpToDate(data, json);
+    const moved = await move(data, to, { clock: deps.clock, progress: deps.warn });
     const text = `Moved ${moved.rows} rows of ${moved.tables} tables to ${moved.database}, and ` +
       `compared them. The old ones are kept in ${moved.kept}. Serve with the same --data; it ` +
-      "knows the address.\n";
-    return { text: parsed.values.json ? printed(moved) : text, code: 0 };
+      "knows where they are.\n";
+    return { text: json ? printed(moved) : text, code: 0 };
   }
   const [file = ""] = parsed.arguments;
   if (parsed.command === "backup") {
@@ -67,6 +64,15 @@ export async function runOperationCommand(
   const text = `Restored ${values.data} as it was at ${result.madeAt}: ${count(result.files)}, ` +
     `${size(result.bytes)}. Start it with: machine-cloud serve --data ${values.data}\n`;
   return { text: values.json ? printed(result) : text, code: 0 };
+}
+
+async function move(data: string, to: string, deps: MoveDeps): Promise<MoveResult> {
+  if (to !== "sqlite") {
+    const { moveToPostgres } = await import("./move/move_to_postgres.ts");
+    return await moveToPostgres(data, to, deps);
+  }
+  const { moveToSqlite } = await import("./move/move_to_sqlite.ts");
+  return await moveToSqlite(data, deps);
 }
 
 async function bringUpToDate(dataDir: string, json: boolean): Promise<CommandResult> {

@@ -36,15 +36,16 @@ export const operationCommands = {
   },
   "migrate": {
     summary:
-      "Move the rows of a data folder from SQLite to PostgreSQL, or bring tables up to date.",
+      "Move the rows of a cloud from SQLite to PostgreSQL or back, or bring tables up to date.",
     flags: {
       ...data,
       "to": {
         type: "string",
         placeholder: "URL",
         doc:
-          "Address of PostgreSQL, as serve takes it with --database. Left out: nothing is moved; " +
-          "the tables are brought up to date, as the first start of this version does.",
+          "Address of PostgreSQL, as serve takes it with --database, or sqlite for the way back. " +
+          "Left out: nothing is moved; the tables are brought up to date, as the first start of " +
+          "this version does.",
       },
       "json": json,
     },

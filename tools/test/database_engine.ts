@@ -15,7 +15,8 @@ const SQLITE_ONLY: Readonly<Record<string, string>> = {
   "cloud/main_test.ts": "looks at cloud.db",
   "cloud/operations/backup/backup_test.ts": "backups need SQLite",
   "cloud/operations/doctor/doctor_test.ts": "looks at cloud.db",
-  "cloud/operations/move/move_test.ts": "moves from SQLite",
+  "cloud/operations/move/move_to_postgres_test.ts": "moves from SQLite",
+  "cloud/operations/move/move_to_sqlite_test.ts": "moves to SQLite",
   "cloud/serve/operations_test.ts": "looks at the size of cloud.db",
   "cloud/storage/data_folder/data_folder_test.ts": "looks at cloud.db",
 };

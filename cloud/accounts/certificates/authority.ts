@@ -4,6 +4,7 @@ import * as x509 from "@peculiar/x509";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import { readIfExists } from "../../../shared/base/files/read_file.ts";
+import { AUTHORITY_FILE } from "../../storage/data_folder/database_choice.ts";
 import { AuthorityError } from "./authority_error.ts";
 import type { SharedAuthority } from "./shared_authority.ts";
 
@@ -23,7 +24,6 @@ export interface AuthorityFiles {
   readonly key: string;
 }
 
-const AUTHORITY_FILE = "ca.pem";
 const DAY_MS = 86_400_000;
 const AUTHORITY_DAYS = 3_650;
 /** Certificates are made again while this is left of them, see `MachineCertificates`. */

@@ -13,7 +13,45 @@ export interface Table {
   readonly columns: readonly string[];
   /** Columns that no two rows have the same of; none of them is null. */
   readonly key: readonly string[];
+  /** What PostgreSQL has of it where that is no table of this name: a query with a name. */
+  readonly from?: string;
+  /** The sequence that it counts by there, where its columns do not say. */
+  readonly sequence?: string;
 }
+
+/** One side of a move. */
+export interface Side {
+  /**
+   * Rows in the order of their keys, some at a time, bounded in number and bytes.
+   *
+   * @param after the key of the row before the first one; left out: from the start
+   */
+  batches(table: Table, after?: readonly Value[]): AsyncIterable<Row[]>;
+}
+
+/** Where rows come from. Nobody else writes to it meanwhile. */
+export interface MoveSource extends Side {
+  count(table: Table): Promise<number>;
+}
+
+/** Where rows go to. */
+export interface MoveTarget extends Side {
+  progress(table: Table): Promise<TableProgress>;
+  /** Adds rows, and notes with them how far the table is. */
+  append(table: Table, rows: readonly Row[], progress: TableProgress): Promise<void>;
+  /** Takes the rows of a table back. */
+  forget(table: Table): Promise<void>;
+}
+
+/** How far a table has been copied. */
+export interface TableProgress {
+  readonly rows: number;
+  readonly after: readonly Value[] | undefined;
+  readonly isComplete: boolean;
+}
+
+/** Most rows of a batch, and about how many bytes they have. */
+export const BATCH = { rows: 2_000, bytes: 4 * 1024 * 1024 } as const;
 
 /** How many rows a table has, and a hash of them in the order of their keys. */
 export interface Digest {
@@ -60,4 +98,37 @@ export class RowHash {
   digest(): Digest {
     return { rows: this.#rows, sha256: this.#hash.digest("hex") };
   }
+}
+
+/** The key of a row. */
+export function keyOf({ columns, key }: Table, row: Row): Value[] {
+  return key.map((name) => row[columns.indexOf(name)] ?? null);
+}
+
+/** Names of columns, for SQL of both engines. */
+export function quoted(columns: readonly string[]): string {
+  return columns.map((name) => `"${name}"`).join(", ");
+}
+
+/** About how many bytes a row takes. */
+export function sizeOf(row: Row): number {
+  return row.reduce<number>(
+    (sum, value) => sum + (typeof value === "string" || Buffer.isBuffer(value) ? value.length : 8),
+    0,
+  );
+}
+
+/** How far a table is, as text from which {@link readProgress} makes it again. */
+export function afterText({ after }: TableProgress): string | null {
+  return after ? JSON.stringify(after.map(encodeValue)) : null;
+}
+
+/** What was noted of a table; undefined: nothing. */
+export function readProgress(
+  noted:
+    | { readonly rows: number; readonly after: string | null; readonly isComplete: boolean }
+    | undefined,
+): TableProgress {
+  const after = noted?.after ? (JSON.parse(noted.after) as string[]).map(decodeValue) : undefined;
+  return { rows: noted?.rows ?? 0, after, isComplete: noted?.isComplete ?? false };
 }

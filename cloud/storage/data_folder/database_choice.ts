@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { type CloudDatabase, SqliteDatabase } from "../database/cloud_database.ts";
 import { readSetting } from "../database/settings.ts";
@@ -9,7 +9,13 @@ import type { PostgresAddress } from "../postgres/address.ts";
 const DATABASE_VARIABLE = "MACHINE_CLOUD_DATABASE";
 
 /** A file in the data folder with the address, without a password. */
-const ADDRESS_FILE = "database";
+export const ADDRESS_FILE = "database";
+
+/** A folder of the data folder with `cloud.db` and `logs.db` while they are filled from PostgreSQL. */
+export const MOVING_FOLDER = "moving";
+
+/** The file with the certificate authority, where that is not in the database. */
+export const AUTHORITY_FILE = "ca.pem";
 
 /** A data folder and a database that are not of one cloud. */
 export class DatabaseChoiceError extends Error {
@@ -42,12 +48,26 @@ export async function openDatabase(dataDir: string, given?: string): Promise<Clo
   const address = parsePostgresAddress(text, dataDir);
   const database = await PostgresDatabase.open(address);
   try {
+    await requireNotMoved(dataDir, database);
     await note(dataDir, address, database);
   } catch (error) {
     await database.close();
     throw error;
   }
   return database;
+}
+
+/** Nothing is written to what was moved to SQLite: nobody would see it there. */
+async function requireNotMoved(dataDir: string, { queries, place }: CloudDatabase): Promise<void> {
+  const home = await readSetting(queries, "moved_to");
+  if (home === undefined) return;
+  throw new DatabaseChoiceError(
+    home === resolve(dataDir)
+      ? `the move of ${dataDir} to SQLite is not complete. Run "machine-cloud migrate --data ` +
+        `${dataDir} --to sqlite" again`
+      : `the rows of ${place} were moved to the data folder ${home}. Serve that one, or name ` +
+        "another database or schema",
+  );
 }
 
 /** The folder keeps the address for commands that are run without it. */
@@ -70,6 +90,10 @@ async function note(
 
 function bothText(dataDir: string): string {
   const noted = notedAddress(dataDir);
+  if (noted !== undefined && existsSync(join(dataDir, MOVING_FOLDER))) {
+    return `the move of ${dataDir} to SQLite is not complete. Run "machine-cloud migrate --data ` +
+      `${dataDir} --to sqlite" again`;
+  }
   return noted === undefined
     ? `${dataDir} has a database of its own, cloud.db. Move it with "machine-cloud migrate --data ` +
       `${dataDir} --to ADDRESS", name another data folder with --data, or leave --database out`

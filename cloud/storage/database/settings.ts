@@ -11,6 +11,7 @@ export type SettingName =
   | "token_key_fingerprint"
   | "storage_id"
   | "release_source"
+  | "moved_to"
   | "steady_time";
 
 export async function readSetting(

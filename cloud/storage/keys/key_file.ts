@@ -30,6 +30,14 @@ export async function loadOrCreateKeys(dataDir: string, random: Random): Promise
   return parse(path, text);
 }
 
+/** Reads `cloud.key` of a data folder. @throws {KeyFileError} when there is none */
+export async function loadKeys(dataDir: string): Promise<CloudKeys> {
+  const path = join(dataDir, "cloud.key");
+  const text = await readIfExists(path);
+  if (text !== undefined) return parse(path, text);
+  throw new KeyFileError(`${path} is missing; copy the one there that the cloud was served with`);
+}
+
 async function create(path: string, random: Random): Promise<string> {
   const text = JSON.stringify(
     {

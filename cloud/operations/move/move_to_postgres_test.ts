@@ -12,7 +12,7 @@ import { lockForServing } from "../../storage/data_folder/serve_lock.ts";
 import { type Queries, SqliteDatabase } from "../../storage/database/cloud_database.ts";
 import { loadOrCreateKeys } from "../../storage/keys/key_file.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
-import { moveToPostgres } from "./move.ts";
+import { moveToPostgres } from "./move_to_postgres.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
 const READINGS = 5_000;
@@ -54,7 +54,7 @@ class Rig implements AsyncDisposable {
 
   /** A move in a process of its own, which dies at a point of it. */
   killed(point: string): Promise<FaultChildResult> {
-    const source = `import { moveToPostgres } from "./move.ts";
+    const source = `import { moveToPostgres } from "./move_to_postgres.ts";
       import { systemClock as clock } from "../../../shared/base/time/clock.ts";
       const [dataDir, to] = ${JSON.stringify([this.dataDir, this.server.address()])};
       await moveToPostgres(dataDir, to, { clock, progress: () => {} });`;

@@ -1,44 +1,35 @@
-import { Buffer } from "node:buffer";
 import type { Client } from "pg";
 import { StoreError } from "../../../shared/base/store/sqlite.ts";
 import { cloudMigrations } from "../../storage/database/migrations.ts";
 import type { PostgresAddress } from "../../storage/postgres/address.ts";
-import { clientConfig } from "../../storage/postgres/connect.ts";
 import { openingFailure } from "../../storage/postgres/failures.ts";
 import { notifications } from "../../storage/postgres/functions.ts";
 import { migrate } from "../../storage/postgres/migrate.ts";
 import { lockNumber } from "../../storage/postgres/postgres_database.ts";
-import { quoted } from "./source.ts";
+import { connectForMove, cursorRows, parameter } from "./postgres_rows.ts";
 import {
-  decodeValue,
-  type Digest,
-  encodeValue,
+  afterText,
+  type MoveTarget,
+  quoted,
+  readProgress,
   type Row,
-  RowHash,
   type Table,
+  type TableProgress,
   type Value,
 } from "./rows.ts";
 
 const SUFFIX = "_moving";
 const LONGEST_NAME = 63;
-const FETCH_ROWS = 2_000;
 
 /** What is in the target of a move. */
 export type TargetState = "empty" | "copying" | "complete" | "foreign";
-
-/** How far a table has been copied. */
-export interface TableProgress {
-  readonly rows: number;
-  readonly after: readonly Value[] | undefined;
-  readonly isComplete: boolean;
-}
 
 /**
  * The cloud's tables on PostgreSQL while they are filled. They are in a schema of another name until
  * all rows are there, so that no cloud serves from a half of them, and without foreign keys, as rows
  * come in the order of their tables.
  */
-export class MoveTarget implements AsyncDisposable {
+export class PostgresTarget implements MoveTarget, AsyncDisposable {
   readonly #types = new Map<string, readonly string[]>();
 
   private constructor(
@@ -49,7 +40,7 @@ export class MoveTarget implements AsyncDisposable {
   ) {}
 
   /** @throws {StoreError} with one line for the operator. */
-  static async open(address: PostgresAddress): Promise<MoveTarget> {
+  static async open(address: PostgresAddress): Promise<PostgresTarget> {
     const schema = `${address.schema}${SUFFIX}`;
     if (schema.length > LONGEST_NAME) {
       throw new StoreError(
@@ -60,14 +51,8 @@ export class MoveTarget implements AsyncDisposable {
     }
     const moving = { ...address, schema, statementTimeoutMs: 0 };
     try {
-      const config = await clientConfig(moving);
-      const { default: pg } = await import("pg");
-      // Values stay as PostgreSQL writes them: no number is rounded.
-      const types = { getTypeParser: () => (text: string) => text };
-      const client = new pg.Client({ ...config, types: types as unknown as typeof pg.types });
-      client.on("error", () => undefined); // the next statement reports it
-      await client.connect();
-      const target = new MoveTarget(client, address, moving);
+      const client = await connectForMove(moving);
+      const target = new PostgresTarget(client, address, moving);
       await target.#lock();
       return target;
     } catch (error) {
@@ -118,8 +103,9 @@ export class MoveTarget implements AsyncDisposable {
       "select rows, after, is_complete from moved_tables where name = $1",
       [name],
     );
-    const after = row?.after ? (JSON.parse(row.after) as string[]).map(decodeValue) : undefined;
-    return { rows: Number(row?.rows ?? 0), after, isComplete: row?.is_complete === "t" };
+    return readProgress(
+      row && { rows: Number(row.rows), after: row.after, isComplete: row.is_complete === "t" },
+    );
   }
 
   /**
@@ -139,11 +125,10 @@ export class MoveTarget implements AsyncDisposable {
             values.map((list) => list.map(parameter)),
           );
         }
-        const after = progress.after && JSON.stringify(progress.after.map(encodeValue));
         await this.client.query(
           `insert into moved_tables values ($1, $2, $3, $4) on conflict (name) do update
             set rows = excluded.rows, after = excluded.after, is_complete = excluded.is_complete`,
-          [table.name, progress.rows, after ?? null, progress.isComplete],
+          [table.name, progress.rows, afterText(progress), progress.isComplete],
         );
       });
     } catch (error) {
@@ -164,24 +149,13 @@ export class MoveTarget implements AsyncDisposable {
     });
   }
 
-  async digest(table: Table): Promise<Digest> {
-    const types = await this.#typesOf(table);
-    const hash = new RowHash();
-    await this.#transaction(async () => {
-      await this.client.query(
-        `declare moved no scroll cursor for select ${quoted(table.columns)} from "${table.name}"
-          order by ${quoted(table.key)}`,
-      );
-      for (;;) {
-        const { rows } = await this.client.query<(string | null)[]>({
-          text: `fetch ${FETCH_ROWS} from moved`,
-          rowMode: "array",
-        });
-        for (const row of rows) hash.add(row.map((text, at) => valueOf(text, types[at] ?? "")));
-        if (rows.length === 0) break;
-      }
-    });
-    return hash.digest();
+  async *batches(table: Table, after?: readonly Value[]): AsyncGenerator<Row[]> {
+    await this.client.query("begin");
+    try {
+      yield* cursorRows(this.client, table, after);
+    } finally {
+      await this.client.query("rollback");
+    }
   }
 
   /**
@@ -284,16 +258,4 @@ export class MoveTarget implements AsyncDisposable {
       throw error;
     }
   }
-}
-
-function parameter(value: Value): unknown {
-  return typeof value === "bigint" ? value.toString() : value;
-}
-
-function valueOf(text: string | null, type: string): Value {
-  if (text === null) return null;
-  if (type === "int8") return BigInt(text);
-  if (type === "float8") return Number(text);
-  if (type === "bytea") return Buffer.from(text.slice(2), "hex");
-  return text;
 }

@@ -1,0 +1,104 @@
+import type { Client } from "pg";
+import { StoreError } from "../../../shared/base/store/sqlite.ts";
+import { DataFolderInUseError } from "../../storage/data_folder/serve_lock.ts";
+import type { SettingName } from "../../storage/database/settings.ts";
+import type { PostgresAddress } from "../../storage/postgres/address.ts";
+import { openingFailure } from "../../storage/postgres/failures.ts";
+import { lockNumber, PostgresDatabase } from "../../storage/postgres/postgres_database.ts";
+import { connectForMove, cursorRows, fromOf } from "./postgres_rows.ts";
+import type { MoveSource, Row, Table, Value } from "./rows.ts";
+
+const LOCK_TIMEOUT_MS = 30_000;
+
+/** A cloud's schema, from which nobody serves and to which nobody writes until it is closed. */
+export class PostgresSource implements MoveSource, AsyncDisposable {
+  private constructor(private readonly client: Client) {}
+
+  /**
+   * Brings its tables up to date and locks it.
+   *
+   * @throws {StoreError} or {DataFolderInUseError}, each with one line for the operator.
+   */
+  static async open(address: PostgresAddress): Promise<PostgresSource> {
+    const patient = { ...address, statementTimeoutMs: 0 };
+    await (await PostgresDatabase.open(patient)).close();
+    let client: Client | undefined;
+    try {
+      client = await connectForMove(patient);
+      await lock(client, address);
+      // All reads see one moment.
+      await client.query("begin isolation level repeatable read");
+      return new PostgresSource(client);
+    } catch (error) {
+      await client?.end().catch(() => undefined); // what failed before is reported
+      throw error instanceof DataFolderInUseError ? error : openingFailure(error, address);
+    }
+  }
+
+  batches(table: Table, after?: readonly Value[]): AsyncIterable<Row[]> {
+    return cursorRows(this.client, table, after);
+  }
+
+  async count(table: Table): Promise<number> {
+    return Number(await this.#text(`select count(*) from ${fromOf(table)}`));
+  }
+
+  /** The last number that a table counted up to, also of a row that is deleted. */
+  async counted({ name, from, sequence }: Table): Promise<bigint> {
+    if (from !== undefined && sequence === undefined) return 0n;
+    const found = sequence ?? await this.#text(
+      `select pg_get_serial_sequence($1, attname) from pg_attribute
+        where attrelid = $1::regclass and attidentity <> '' and not attisdropped`,
+      [name],
+    );
+    if (found === undefined) return 0n;
+    return BigInt(
+      await this.#text(`select case when is_called then last_value else 0 end from ${found}`) ?? 0,
+    );
+  }
+
+  async setting(name: SettingName): Promise<string | undefined> {
+    return await this.#text("select value from settings where name = $1", [name]);
+  }
+
+  /** From now on no cloud serves from it: its rows are in a data folder. */
+  async leaveTo(dataDir: string): Promise<void> {
+    await this.client.query("commit");
+    await this.client.query(
+      "insert into settings (name, value) values ('moved_to', $1) on conflict (name) do nothing",
+      [dataDir],
+    );
+    await this.client.query("begin isolation level repeatable read");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.end().catch(() => undefined); // what failed before is reported
+  }
+
+  async #text(text: string, values: readonly unknown[] = []): Promise<string | undefined> {
+    const { rows } = await this.client.query<(string | null)[]>({
+      ...{ text, values: [...values], rowMode: "array" },
+    });
+    return rows[0]?.[0] ?? undefined;
+  }
+}
+
+async function lock(client: Client, address: PostgresAddress): Promise<void> {
+  const number = (purpose: string) => lockNumber(address.schema, purpose).toString();
+  const { rows } = await client.query<{ taken: string }>(
+    "select pg_try_advisory_lock($1) as taken",
+    [number("serving")],
+  );
+  if (rows[0]?.taken !== "t") {
+    throw new DataFolderInUseError(
+      `a cloud serves from ${address.shown}, or another move is under way; stop all its nodes first`,
+    );
+  }
+  await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  try {
+    await client.query("select pg_advisory_lock($1)", [number("writers")]);
+  } catch (error) {
+    throw new StoreError("busy", `Another program writes to ${address.shown}; end it.`, error);
+  }
+  await client.query("set lock_timeout = 0");
+}
