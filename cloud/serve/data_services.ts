@@ -23,7 +23,6 @@ import { Sources } from "../data/ingest/sources.ts";
 import { storedDataService } from "../data/ingest/stored_data_service.ts";
 import { tabularMethods } from "../data/ingest/tabular_methods.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
-import { isPostgres } from "../storage/database/engine_sql.ts";
 import type { CloudDatabase, Queries } from "../storage/database/cloud_database.ts";
 import { dataRoutes } from "../data/export/data_routes.ts";
 import { DataPipelines } from "../data/pipelines/data_pipelines.ts";
@@ -46,6 +45,8 @@ export interface DataServicesOptions {
   /** What it wrote is safe when it resolves. */
   readonly transact: CloudDatabase["sharedTransaction"];
   readonly dataDir: string;
+  /** By which queries read the database; undefined: it is in the folder. */
+  readonly reader: string | undefined;
   /** Holds images and other files. */
   readonly files: BlobStore;
   /** Holds exports of datasets. */
@@ -68,9 +69,6 @@ export interface DataServicesOptions {
   readonly log: Logger;
 }
 
-const NO_QUERIES =
-  "queries in SQL and MQL, and pipelines, need a cloud whose database is SQLite: " +
-  "this one has PostgreSQL, where they are not there yet. Export the readings instead";
 /** An export was begun. */
 const EXPORT_TOPIC = "export";
 const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
@@ -111,7 +109,7 @@ export function openDataServices(options: DataServicesOptions) {
   options.bus.subscribe(EXPORT_TOPIC, () => exports.wake());
   const queryOptions = {
     dataDir: options.dataDir,
-    refusal: isPostgres(queries) ? NO_QUERIES : undefined,
+    reader: options.reader,
     program: ownQueryProgram(),
     clock,
     log: options.log,

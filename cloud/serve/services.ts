@@ -77,6 +77,7 @@ export async function createServices(options: ServicesOptions) {
   });
   const data = openDataServices({
     ...{ queries, dataDir, transact: (work) => database.sharedTransaction(work) },
+    reader: database.reader,
     files: await blobs.open("data-files"),
     archives: await blobs.open("data-exports"),
     ...{ callers, clock, cautious: time.cautious, random, secrets: keys.secrets, publicUrl },

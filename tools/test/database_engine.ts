@@ -4,14 +4,7 @@ import { testFiles } from "./bunches.ts";
 
 /** Tests of the cloud that are about SQLite, or about what there is with SQLite alone. */
 const SQLITE_ONLY: Readonly<Record<string, string>> = {
-  "cloud/accounts/access/long_lists_test.ts": "its callers have pipelines, which need SQLite",
   "cloud/accounts/access/role_methods_test.ts": "puts rows back by a second SQLite connection",
-  "cloud/data/pipelines/data_pipelines_test.ts": "pipelines need SQLite",
-  "cloud/data/queries/query_methods_test.ts": "queries need SQLite",
-  "cloud/data/queries/query_runner_test.ts": "queries need SQLite",
-  "cloud/data/queries/saved_query_methods_test.ts": "queries need SQLite",
-  "cloud/local/commands/data_command_test.ts": "runs queries, which need SQLite",
-  "cloud/local/commands/file_command_test.ts": "runs queries, which need SQLite",
   "cloud/main_test.ts": "looks at cloud.db",
   "cloud/operations/backup/backup_test.ts": "backups need SQLite",
   "cloud/operations/doctor/doctor_test.ts": "looks at cloud.db",

@@ -11,7 +11,8 @@ export async function workOnPipelines(dataDir: string, at: string): Promise<void
   const { database } = await openDataFolder(dataDir, systemRandom);
   const clock = new FakeClock(at);
   const log = memoryLogger("machine-cloud");
-  const runner = new QueryRunner({ dataDir, program: ownQueryProgram(), clock, log });
+  const { reader } = database;
+  const runner = new QueryRunner({ dataDir, reader, program: ownQueryProgram(), clock, log });
   try {
     const { queries } = database;
     const pipelines = new DataPipelines({ queries, clock, random: systemRandom, log, runner });
@@ -19,6 +20,6 @@ export async function workOnPipelines(dataDir: string, at: string): Promise<void
     await pipelines.work(new AbortController().signal);
   } finally {
     await runner.close();
-    database.close();
+    await database.close();
   }
 }

@@ -2,14 +2,9 @@ import { deserialize, type Document } from "bson";
 import { Aggregator } from "mingo";
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 import { QueryRefusedError, toDocument } from "./documents.ts";
+import { readPipeline, statementOf } from "./pipeline_stages.ts";
 import type { QueryScope } from "./query_form.ts";
-import { SOURCE_COLUMNS } from "./readings_view.ts";
-
-/** What a stage `$match` at the beginning says that the database can look for. */
-interface Narrowing {
-  readonly conditions: readonly string[];
-  readonly values: readonly (string | number)[];
-}
+import { stageNarrowing } from "./narrowing.ts";
 
 /**
  * Runs an aggregation pipeline over the readings, or over what a data pipeline has kept. The
@@ -25,13 +20,7 @@ export function* mqlRows(
   scope: QueryScope,
   sqlRows: (statement: string) => IterableIterator<Document>,
 ): Iterable<Document> {
-  const pipeline = stages.map((stage, index) => {
-    try {
-      return deserialize(Uint8Array.fromBase64(stage));
-    } catch (error) {
-      throw new QueryRefusedError(`mql_binary[${index}] is no BSON document: ${String(error)}`);
-    }
-  });
+  const pipeline = readPipeline(stages);
   const statement = statementOf(pipeline[0]);
   if (statement !== undefined) {
     if (scope.pipelineId !== undefined) {
@@ -62,17 +51,6 @@ function* aggregated(rows: Iterable<Document>, pipeline: Document[]): Iterable<D
   }
 }
 
-/** The statement of a stage `$sql`; undefined: it is another one. */
-function statementOf(stage: Document | undefined): string | undefined {
-  if (!stage || !("$sql" in stage)) return undefined;
-  const { $sql, ...others } = stage;
-  const { statement, ...more } = Object($sql) as { statement?: unknown };
-  if (typeof statement === "string" && Object.keys({ ...others, ...more }).length === 0) {
-    return statement;
-  }
-  throw new QueryRefusedError('$sql takes one statement: {"$sql": {"statement": "SELECT …"}}');
-}
-
 /** The columns of the public form. */
 const MQL_COLUMNS = [
   "organization_id",
@@ -98,7 +76,7 @@ interface Source {
 }
 
 function readings(database: Database, first: Document | undefined): Source {
-  const { conditions, values } = narrowing(first);
+  const { conditions, values } = conditionsOf(first);
   const where = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
   const statement = database.prepare<(string | number)[], Row>(
     `SELECT ${MQL_COLUMNS} FROM temp.readings${where}`,
@@ -136,31 +114,19 @@ function* documentsOf(
   for (const row of rows) yield toDocument(row);
 }
 
-/** Finds equal texts of a source's columns, and spans of time. The stage is applied in full later. */
-function narrowing(stage: Document | undefined): Narrowing {
+/** The stage is applied in full later. */
+function conditionsOf(stage: Document | undefined) {
+  const { texts, fromUs, toUs } = stageNarrowing(stage);
   const conditions: string[] = [];
   const values: (string | number)[] = [];
-  const match: unknown = stage?.["$match"];
-  const fields = typeof match === "object" && match !== null ? Object.entries(match) : [];
-  for (const [field, wanted] of fields) {
-    if (SOURCE_COLUMNS.has(field) && typeof wanted === "string") {
-      conditions.push(`${field} = ?`);
-      values.push(wanted);
-    }
-    if (field !== "time_received" || typeof wanted !== "object" || wanted === null) continue;
-    for (const [operator, time] of Object.entries(wanted)) {
-      if (!(time instanceof Date)) continue;
-      const ms = time.getTime();
-      // Times in documents are whole milliseconds, in the database they are finer.
-      if (operator === "$gte" || operator === "$gt") {
-        conditions.push("received_us >= ?");
-        values.push((ms - 1) * 1_000);
-      }
-      if (operator === "$lte" || operator === "$lt") {
-        conditions.push("received_us <= ?");
-        values.push((ms + 1) * 1_000);
-      }
-    }
+  for (const [column, wanted] of texts) {
+    conditions.push(`${column} IN (${wanted.map(() => "?").join(", ")})`);
+    values.push(...wanted);
+  }
+  for (const [operator, us] of [[">=", fromUs], ["<=", toUs]] as const) {
+    if (!Number.isFinite(us)) continue;
+    conditions.push(`received_us ${operator} ?`);
+    values.push(us);
   }
   return { conditions, values };
 }

@@ -4,7 +4,7 @@ import {
   subprocessCommand,
 } from "../../storage/subprocess/subprocess_command.ts";
 import { residentBytes } from "../../storage/subprocess/resident_bytes.ts";
-import type { QueryAnswer, QueryRequest } from "./query_form.ts";
+import type { QueryAnswer, QueryTask } from "./query_form.ts";
 import { QUERY_PROCESS } from "./query_process_name.ts";
 
 /** How a process that runs queries is started. */
@@ -57,7 +57,9 @@ export class QueryChild {
     const [program, programArgs] = Deno.build.os === "windows"
       ? [command, all]
       : ["/bin/sh", ["-c", 'ulimit -t 60 && exec "$0" "$@"', command, ...all]];
-    const options = { stdin: "piped", stdout: "piped", stderr: "null" } as const;
+    // SQLite has nothing to write there but what is too large for its memory.
+    const env = { SQLITE_TMPDIR: dataDir };
+    const options = { stdin: "piped", stdout: "piped", stderr: "null", env } as const;
     return new QueryChild(new Deno.Command(program, { args: programArgs, ...options }).spawn());
   }
 
@@ -71,7 +73,7 @@ export class QueryChild {
   }
 
   /** Runs a query within limits. A process that broke one is gone. Never rejects. */
-  async ask(request: QueryRequest, limits: QueryLimits): Promise<QueryResult> {
+  async ask(task: QueryTask, limits: QueryLimits): Promise<QueryResult> {
     const { limitMs, limitBytes, clock, signal } = limits;
     const started = clock.monotonicMs();
     let broken: QueryResult | undefined;
@@ -88,7 +90,7 @@ export class QueryChild {
       end({ kind: "too-large", message });
     }, MEMORY_EVERY_MS);
     try {
-      await this.#input.write(new TextEncoder().encode(`${JSON.stringify(request)}\n`));
+      await this.#input.write(new TextEncoder().encode(`${JSON.stringify(task)}\n`));
       const answer = JSON.parse(await this.#bytes.line()) as QueryAnswer;
       if (answer.kind === "rows") {
         return { kind: "rows", documents: split(await this.#bytes.take(answer.bytes)) };

@@ -1,6 +1,20 @@
 import type { Grant } from "../../accounts/access/caller.ts";
 
 /** What is sent to the process that runs queries, as one line of JSON. */
+export interface QueryTask extends QueryRequest {
+  /** Left out: the readings are in `cloud.db`. */
+  readonly remote?: RemoteReadings | undefined;
+}
+
+/** Readings that are on PostgreSQL. */
+export interface RemoteReadings {
+  /** See `CloudDatabase.reader`. */
+  readonly reader: string;
+  /** After this the server ends a statement that reads. */
+  readonly limitMs: number;
+}
+
+/** One query. */
 export interface QueryRequest {
   readonly scope: QueryScope;
   readonly query:
@@ -37,5 +51,9 @@ export type QueryAnswer =
 export const MOST_ROWS = 100_000;
 /** Most bytes of an answer; a message may have 32 MiB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
+/** Most rows that a query reads where the readings are on PostgreSQL. */
+export const MOST_READ_ROWS = 4_000_000;
+/** Most bytes of the disk that they take meanwhile. */
+export const MOST_READ_BYTES = 1024 ** 3;
 /** Longest text of a query. */
 export const LONGEST_QUERY = 64 * 1024;

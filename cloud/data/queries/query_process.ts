@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
-import type { QueryAnswer, QueryRequest } from "./query_form.ts";
-import { prepareStub, runQuery } from "./run_query.ts";
+import type { QueryAnswer, QueryTask } from "./query_form.ts";
+import { prepare, prepareStub, runQuery } from "./run_query.ts";
 
 /**
  * Runs queries that come as lines on standard input, one after the other, until that ends. It
@@ -11,17 +12,15 @@ import { prepareStub, runQuery } from "./run_query.ts";
  */
 export async function runQueryProcess(dataDir: string): Promise<void> {
   const path = join(dataDir, "cloud.db");
-  const database = connect(path, addonFor(path), true);
-  const stub = connect(":memory:", addonFor(path), false);
-  for (const handle of [database, stub]) {
-    handle.pragma("trusted_schema = OFF");
-    handle.pragma("temp_store = MEMORY");
-  }
+  const addon = addonFor(path);
+  const database = existsSync(path) ? connect(path, addon, true) : undefined;
+  if (!database) await import("./remote_readings.ts"); // before the first query waits for it
+  const stub = connect(":memory:", addon, false);
+  for (const handle of [database, stub]) if (handle) prepare(handle);
   prepareStub(stub);
   await answer({ kind: "ready" });
   for await (const line of linesOf(Deno.stdin.readable)) {
-    const request = JSON.parse(line) as QueryRequest;
-    const outcome = await runQuery(database, stub, request);
+    const outcome = await runQuery({ database, stub, addon }, JSON.parse(line) as QueryTask);
     await answer(outcome.answer, outcome.documents);
   }
 }

@@ -10,8 +10,8 @@ import { refusal } from "../../../shared/rpc/reasons.ts";
 export interface QueryRunnerOptions {
   /** Folder of the cloud's data. */
   readonly dataDir: string;
-  /** Why this cloud runs none; left out: it does. */
-  readonly refusal?: string | undefined;
+  /** Where the readings are on PostgreSQL; left out: in the folder. See `CloudDatabase.reader`. */
+  readonly reader?: string | undefined;
   readonly program: QueryProgram;
   readonly clock: Clock;
   readonly log: Logger;
@@ -44,12 +44,9 @@ export class QueryRunner {
   /**
    * @returns BSON documents.
    * @throws {ConnectError} INVALID_ARGUMENT when the query is wrong, RESOURCE_EXHAUSTED when it
-   * gives or takes too much, DEADLINE_EXCEEDED when it takes too long, UNIMPLEMENTED where
-   * this cloud runs none, UNAVAILABLE.
+   * gives or takes too much, DEADLINE_EXCEEDED when it takes too long, UNAVAILABLE.
    */
   async run(request: QueryRequest, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
-    const { refusal } = this.options;
-    if (refusal !== undefined) throw new ConnectError(refusal, Code.Unimplemented);
     const end = await this.#turns.take(request.scope.orgId, signal);
     try {
       return await this.#runNow(request, signal);
@@ -106,11 +103,12 @@ export class QueryRunner {
     request: QueryRequest,
     signal: AbortSignal,
   ): Promise<QueryResult> {
-    const { limitMs = LIMIT_MS, limitBytes = LIMIT_BYTES, clock } = this.options;
+    const { limitMs = LIMIT_MS, limitBytes = LIMIT_BYTES, clock, reader } = this.options;
+    const remote = reader === undefined ? undefined : { reader, limitMs };
     this.#running.add(child);
     try {
       await this.#untilReady(child);
-      return await child.ask(request, { limitMs, limitBytes, clock, signal });
+      return await child.ask({ ...request, remote }, { limitMs, limitBytes, clock, signal });
     } finally {
       this.#running.delete(child);
       await this.#giveBack(child);

@@ -25,6 +25,7 @@ async function withRunner(
   const folder = await openDataFolder(dataDir, systemRandom);
   const runner = new QueryRunner({
     dataDir,
+    reader: folder.database.reader,
     program: options.program ?? ownQueryProgram(),
     clock: systemClock,
     log: memoryLogger("machine-cloud"),
@@ -34,7 +35,7 @@ async function withRunner(
     await work(runner, dataDir);
   } finally {
     await runner.close();
-    folder.database.close();
+    await folder.database.close();
     await Deno.remove(dataDir, { recursive: true });
   }
 }

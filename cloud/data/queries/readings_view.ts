@@ -29,9 +29,13 @@ export const TIME_COLUMNS: ReadonlySet<string> = new Set([
   "time_received",
   "time_synced",
 ]);
-/** Columns of a source, by which a query is narrowed before readings are read. */
-export const SOURCE_COLUMNS: ReadonlySet<string> = new Set(
-  COLUMNS.filter(([, source]) => /^s\.\w+$/.test(source)).map(([name]) => name),
+/** Columns by which a query is narrowed before readings are read, and those of a source. */
+export const SOURCE_COLUMNS: ReadonlyMap<string, string> = new Map(
+  COLUMNS.filter(([, source]) => /^s\.\w+$/.test(source)),
+);
+/** Columns that come with an upload. */
+export const UPLOAD_COLUMNS: ReadonlySet<string> = new Set(
+  COLUMNS.filter(([, source]) => source.includes("u.")).map(([name]) => name),
 );
 
 /**
@@ -58,7 +62,8 @@ export function readingsView({ orgId, grants, span }: QueryScope): string {
 export const READINGS_STUB = `CREATE TEMP TABLE readings (
   ${COLUMNS.map(([name]) => name).join(", ")})`;
 
-const GRANTED: Readonly<Record<QueryScope["grants"][number]["resource"], string>> = {
+/** What a grant is for, as a column of `data_sources`. */
+export const GRANTED: Readonly<Record<QueryScope["grants"][number]["resource"], string>> = {
   organization: "s.org_id",
   location: "s.location_id",
   robot: "s.machine_id",

@@ -1,7 +1,15 @@
 import { type Document, serialize } from "bson";
 import type { Database } from "../../../shared/base/store/sqlite.ts";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { QueryRefusedError, toDocument } from "./documents.ts";
-import { MOST_BYTES, MOST_ROWS, type QueryAnswer, type QueryRequest } from "./query_form.ts";
+import {
+  MOST_BYTES,
+  MOST_ROWS,
+  type QueryAnswer,
+  type QueryTask,
+  type RemoteReadings,
+} from "./query_form.ts";
+import { TooManyReadingsError } from "./too_many_readings.ts";
 import { READINGS_STUB, readingsView } from "./readings_view.ts";
 import { statementProblem } from "./statement_check.ts";
 
@@ -10,34 +18,81 @@ export interface QueryOutcome {
   readonly documents: readonly Uint8Array[];
 }
 
+/** The readings could not be read, whatever the query is. */
+class ReadFailedError extends Error {
+  override readonly name = "ReadFailedError";
+}
+
 class AnswerTooLargeError extends Error {
   override readonly name = "AnswerTooLargeError";
 }
 
+/** Where queries run. */
+export interface QueryPlaces {
+  /** `cloud.db`, read-only; undefined: the readings are on PostgreSQL. */
+  readonly database: Database | undefined;
+  /**
+   * An empty database in memory, against which each query is compiled first: a query that names any
+   * other table than the one that is there does not compile.
+   */
+  readonly stub: Database;
+  /** See `addonFor`. */
+  readonly addon: string | undefined;
+}
+
 /**
- * Runs one query on a read-only connection, and holds it up for as long as it takes: call it only
- * in a process that can be killed.
- *
- * @param stub an empty database in memory, against which each query is compiled first: a query
- * that names any other table than the one that is there does not compile.
+ * Runs one query, and holds its thread up for as long as it takes: call it only in a process that
+ * can be killed.
  */
-export async function runQuery(
-  database: Database,
-  stub: Database,
-  request: QueryRequest,
-): Promise<QueryOutcome> {
+export async function runQuery(places: QueryPlaces, task: QueryTask): Promise<QueryOutcome> {
+  const { stub } = places;
+  const { scope, query } = task;
+  let database: Database | undefined;
   try {
-    database.exec(readingsView(request.scope));
-    const { query } = request;
-    if (query.kind === "sql") return collect(sqlRows(database, stub, query.text));
+    if (query.kind === "sql") compile(stub, query.text);
+    database = task.remote ? await copied(places, task, task.remote) : local(places);
+    database.exec(readingsView(scope));
+    const rows = sqlRows.bind(undefined, database, stub);
+    if (query.kind === "sql") return collect(rows(query.text));
     const { mqlRows } = await import("./mql.ts");
-    const sql = (text: string) => sqlRows(database, stub, text);
-    return collect(mqlRows(database, query.stages, request.scope, sql));
+    return collect(mqlRows(database, query.stages, scope, rows));
   } catch (error) {
     return { answer: failureOf(error), documents: [] };
   } finally {
-    database.exec("DROP VIEW IF EXISTS temp.readings");
+    if (task.remote) database?.close();
+    else database?.exec("DROP VIEW IF EXISTS temp.readings");
   }
+}
+
+function local({ database }: QueryPlaces): Database {
+  if (database) return database;
+  throw new ReadFailedError("there is no cloud.db");
+}
+
+async function copied(
+  { stub, addon }: QueryPlaces,
+  task: QueryTask,
+  remote: RemoteReadings,
+): Promise<Database> {
+  const [{ queryNeeds }, { copyReadings }] = await Promise.all([
+    import("./query_needs.ts"),
+    import("./remote_readings.ts"),
+  ]);
+  const needs = queryNeeds(task, stub);
+  try {
+    const database = await copyReadings(remote, task.scope, needs, addon);
+    prepare(database);
+    return database;
+  } catch (error) {
+    if (error instanceof TooManyReadingsError) throw error;
+    throw new ReadFailedError(toError(error).message, { cause: error });
+  }
+}
+
+/** Settings of a connection on which queries run. */
+export function prepare(database: Database): void {
+  database.pragma("trusted_schema = OFF");
+  database.pragma("temp_store = MEMORY");
 }
 
 /** Makes the table in the database that {@link runQuery} compiles against. */
@@ -46,16 +101,16 @@ export function prepareStub(stub: Database): void {
 }
 
 function* sqlRows(database: Database, stub: Database, text: string): IterableIterator<Document> {
+  compile(stub, text);
+  for (const row of compile(database, text).iterate()) yield toDocument(row);
+}
+
+function compile(database: Database, text: string) {
   const problem = statementProblem(text);
   if (problem !== undefined) throw new QueryRefusedError(problem);
-  for (const handle of [stub, database]) {
-    const statement = handle.prepare(text);
-    if (!statement.reader || !statement.readonly) {
-      throw new QueryRefusedError("it must be one SELECT");
-    }
-  }
   const statement = database.prepare<[], Record<string, unknown>>(text);
-  for (const row of statement.iterate()) yield toDocument(row);
+  if (statement.reader && statement.readonly) return statement;
+  throw new QueryRefusedError("it must be one SELECT");
 }
 
 function collect(rows: Iterable<Document>): QueryOutcome {
@@ -79,7 +134,10 @@ function failureOf(error: unknown): QueryAnswer {
   const { message, code } = error as { message?: string; code?: string };
   const text = message ?? String(error);
   if (error instanceof QueryRefusedError) return { kind: "refused", message: text };
-  if (error instanceof AnswerTooLargeError) return { kind: "too-large", message: text };
+  if (error instanceof ReadFailedError) return { kind: "failed", message: text };
+  if (error instanceof AnswerTooLargeError || error instanceof TooManyReadingsError) {
+    return { kind: "too-large", message: text };
+  }
   if (code === "SQLITE_NOMEM") {
     return { kind: "too-large", message: "the query needs too much memory; narrow it" };
   }

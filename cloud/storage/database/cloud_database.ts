@@ -17,6 +17,11 @@ export interface CloudDatabase {
   readonly queries: Queries;
   /** The file, or the address without a password; to be shown. */
   readonly place: string;
+  /**
+   * What a process of its own needs to read the rows, a password included: never to be shown.
+   * Undefined: it reads the file.
+   */
+  readonly reader: string | undefined;
 
   /**
    * A transaction that does not wait for the disk: the end of the process does not take it back, but
@@ -65,6 +70,7 @@ export class SqliteDatabase implements CloudDatabase {
   readonly engine = "sqlite";
   readonly queries: Queries;
   readonly place: string;
+  readonly reader = undefined;
 
   readonly #commits: CommitSync;
   #wal: Deno.FsFile | undefined;

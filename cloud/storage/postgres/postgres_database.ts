@@ -37,6 +37,7 @@ export class PostgresDatabase implements CloudDatabase {
   readonly engine = "postgres";
   readonly queries: Queries;
   readonly place: string;
+  readonly reader: string;
 
   /** Of this process, in the names of its connections. */
   readonly #processId: string;
@@ -53,6 +54,7 @@ export class PostgresDatabase implements CloudDatabase {
   ) {
     this.#processId = processId;
     this.place = address.shown;
+    this.reader = JSON.stringify(address);
     const dialect = new CloudPostgresDialect(pool, lockNumber(address.schema, "writers"));
     // SQLite takes `in ()` as it is.
     const emptyLists = new HandleEmptyInListsPlugin({

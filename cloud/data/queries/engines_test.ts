@@ -1,0 +1,178 @@
+/** The same queries of the same readings give the same on both engines. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type Document, serialize } from "bson";
+import { addonFor, connect } from "../../../shared/base/store/connect.ts";
+import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
+import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
+import { type Queries, SqliteDatabase } from "../../storage/database/cloud_database.ts";
+import { parsePostgresAddress } from "../../storage/postgres/address.ts";
+import { PostgresDatabase } from "../../storage/postgres/postgres_database.ts";
+import { insertReadings } from "../ingest/reading_rows.ts";
+import { EVERYTHING } from "./narrowing.ts";
+import type { QueryRequest, QueryScope, RemoteReadings } from "./query_form.ts";
+import { Dice, randomPipeline, randomStatement } from "./random_query_testing.ts";
+import { copyReadings } from "./remote_readings.ts";
+import { prepare, prepareStub, type QueryOutcome, runQuery } from "./run_query.ts";
+
+const ignore = ignoreWithout(import.meta.url, "postgresql");
+const QUERIES = 150;
+const SOURCES = 12;
+const START_US = 1_767_323_045_123_456;
+
+/** Fills both in the same way: random readings of three organisations. */
+async function fill(queries: Queries, dice: Dice): Promise<void> {
+  for (let id = 1; id <= SOURCES; id++) {
+    const source = {
+      ...{ org_id: `org-${id % 3}`, location_id: `location-${id % 2}`, part_id: `part-${id % 5}` },
+      ...{ machine_id: `machine-${id % 4}`, machine_name: "Zoë's", part_name: "main" },
+      ...{
+        component_type: id > 9 ? "camera" : "sensor",
+        method_name: dice.of(["Readings", "Position"]),
+      },
+    };
+    await queries.insertInto("data_sources").values({
+      ...{ id, ...source, component_name: id % 2 ? "oven" : `climate-${id}` },
+    }).execute();
+    for (let upload = 0; upload < 3; upload++) {
+      const uploadId = id * 10 + upload;
+      const count = dice.upTo(30);
+      const readings = Array.from({ length: count }, () => {
+        const receivedUs = START_US + dice.upTo(3_600) * 1_000_000 + dice.upTo(3) * 499_999;
+        return { receivedUs, requestedUs: receivedUs - dice.upTo(5_000), data: randomData(dice) };
+      });
+      const times = readings.map(({ receivedUs }) => receivedUs);
+      const tags = dice.of([[], ["red"], ["red", 'b"lue'], ["fred"]]);
+      await queries.insertInto("data_uploads").values({
+        ...{ id: uploadId, source_id: id, digest: `${uploadId}`, org_id: source.org_id },
+        ...{ file_id: "f", synced_at: 1_767_323_000_000 + uploadId, tags: JSON.stringify(tags) },
+        parameters: JSON.stringify({ upload }),
+        min_received_us: Math.min(...times, START_US),
+        max_received_us: Math.max(...times, START_US),
+      }).execute();
+      await insertReadings(queries, id, uploadId, readings);
+    }
+  }
+}
+
+function randomData(dice: Dice): string {
+  const value = dice.of([dice.upTo(40), dice.upTo(400) / 10, null, true, "3", 'a "b" \\ ☃ 𝄞\n']);
+  return JSON.stringify({ readings: { temperature: value, list: [dice.upTo(3), { deep: "x" }] } });
+}
+
+interface Engines extends AsyncDisposable {
+  readonly remote: RemoteReadings;
+
+  /** What each of the two answers. */
+  ask(request: QueryRequest): Promise<readonly [sqlite: QueryOutcome, postgres: QueryOutcome]>;
+}
+
+async function openEngines(seed: number): Promise<Engines> {
+  const stack = new AsyncDisposableStack();
+  const dataDir = await Deno.makeTempDir({ prefix: "machine-engines-" });
+  stack.defer(() => Deno.remove(dataDir, { recursive: true }));
+  const sqlite = SqliteDatabase.open(dataDir);
+  await fill(sqlite.queries, new Dice(seed));
+  await sqlite.close();
+  const server = stack.use(await PostgresServer.start());
+  const postgres = await PostgresDatabase.open(parsePostgresAddress(server.address(), dataDir));
+  stack.defer(() => postgres.close());
+  await postgres.queries.transaction().execute((queries) => fill(queries, new Dice(seed)));
+  const path = join(dataDir, "cloud.db");
+  const addon = addonFor(path);
+  const database = connect(path, addon, true);
+  stack.defer(() => void database.close());
+  const stub = connect(":memory:", addon, false);
+  stack.defer(() => void stub.close());
+  prepare(database);
+  prepareStub(stub);
+  const remote = { reader: postgres.reader, limitMs: 60_000 };
+  return {
+    remote,
+    ask: async (request) => [
+      await runQuery({ database, stub, addon }, request),
+      await runQuery({ database: undefined, stub, addon }, { ...request, remote }),
+    ],
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function randomScope(dice: Dice): QueryScope {
+  const orgId = `org-${dice.upTo(2)}`;
+  const grants = dice.of<QueryScope["grants"]>([
+    [{ resource: "organization", id: orgId }],
+    [{ resource: "part", id: `part-${dice.upTo(4)}` }, { resource: "robot", id: "machine-1" }],
+    [{ resource: "location", id: "location-1" }],
+    // Of another organisation.
+    [{ resource: "organization", id: "org-9" }],
+  ]);
+  const fromUs = START_US + 1_000_000_000;
+  return { orgId, grants, span: dice.upTo(4) === 0 ? { fromUs, toUs: 2 * fromUs } : undefined };
+}
+
+function stagesOf(pipeline: readonly Document[]): QueryRequest["query"] {
+  return {
+    kind: "mql",
+    stages: pipeline.map((stage) => new Uint8Array(serialize(stage)).toBase64()),
+  };
+}
+
+Deno.test({
+  name: "random queries of random readings give the same on SQLite and PostgreSQL",
+  ignore,
+  async fn() {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    await using engines = await openEngines(seed);
+    const dice = new Dice(seed + 1);
+    let rows = 0;
+    for (let at = 0; at < QUERIES; at++) {
+      const text = randomStatement(dice, START_US);
+      const pipeline = dice.upTo(5) === 0
+        ? [{ $sql: { statement: text } }, { $limit: 5 }]
+        : randomPipeline(dice, START_US);
+      const query = dice.upTo(2) > 0 ? { kind: "sql", text } as const : stagesOf(pipeline);
+      const scope = randomScope(dice);
+      const [sqlite, postgres] = await engines.ask({ scope, query });
+      const shown = query.kind === "sql" ? text : JSON.stringify(pipeline);
+      const which = `seed ${seed}, query ${at}: ${shown} of ${JSON.stringify(scope)}`;
+      assert.equal(sqlite.answer.kind, "rows", `${which}: ${JSON.stringify(sqlite.answer)}`);
+      assert.deepEqual(postgres, sqlite, which);
+      rows += sqlite.documents.length;
+    }
+    assert.ok(rows > QUERIES, "most of them find something");
+  },
+});
+
+Deno.test({
+  name: "a query of more readings than may be copied says how to narrow it",
+  ignore,
+  async fn() {
+    await using engines = await openEngines(5);
+    const grants = [{ resource: "organization", id: "org-1" }] as const;
+    const needs = { looks: [EVERYTHING], data: true, uploads: true };
+    const copy = async (rows: number, bytes: number) => {
+      const scope = { orgId: "org-1", grants };
+      const copied = await copyReadings(engines.remote, scope, needs, addonFor(":memory:"), {
+        rows,
+        bytes,
+      });
+      copied.close();
+    };
+    await copy(10_000, 1024 ** 2);
+    const narrow = /needs more than .* readings, or more than .*component_name .* received_us/;
+    await assert.rejects(copy(20, 1024 ** 2), narrow);
+    await assert.rejects(copy(10_000, 128 * 1024), narrow);
+
+    const { reader } = engines.remote;
+    const gone = { limitMs: 1_000, reader: JSON.stringify({ ...JSON.parse(reader), port: 1 }) };
+    const asked = { scope: { orgId: "org-1", grants }, remote: gone } as const;
+    const stub = connect(":memory:", addonFor(":memory:"), false);
+    prepareStub(stub);
+    const places = { database: undefined, stub, addon: addonFor(":memory:") };
+    const answers = await Promise.all(["SELECT * FROM readings", "SELECT * FROM nothing"].map(
+      async (text) => (await runQuery(places, { ...asked, query: { kind: "sql", text } })).answer,
+    ));
+    stub.close();
+    assert.deepEqual(answers.map(({ kind }) => kind), ["failed", "refused"]);
+  },
+});

@@ -1,0 +1,15 @@
+import { MOST_READ_BYTES, MOST_READ_ROWS } from "./query_form.ts";
+
+/** A query needs more readings than may be read for one. */
+export class TooManyReadingsError extends Error {
+  override readonly name = "TooManyReadingsError";
+
+  constructor() {
+    super(
+      `the query needs more than ${MOST_READ_ROWS} readings, or more than ` +
+        `${MOST_READ_BYTES / 1024 ** 2} MiB of them; narrow it: in WHERE, joined by AND, name a ` +
+        "component_name or part_id and a span of received_us (microseconds since 1970), or in a " +
+        "first $match a component_name and a span of time_received",
+    );
+  }
+}
