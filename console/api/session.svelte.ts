@@ -166,14 +166,14 @@ export function callHeaders(): Readonly<Record<string, string>> {
 
 const authorize: Interceptor = (next) => async (request) => {
   for (const [name, value] of Object.entries(callHeaders())) {
-    if (name !== "authorization" || request.service !== AuthService) {
+    if (name !== "authorization" || request.service.typeName !== AuthService.typeName) {
       request.header.set(name, value);
     }
   }
   try {
     return await next(request);
   } catch (error) {
-    if (isSignedOut(error) && request.service !== AuthService && session.viewer !== undefined) {
+    if (isSignedOut(error) && request.service.typeName !== AuthService.typeName && session.viewer !== undefined) {
       if (PROVING.has(request.method.name) && await isStillIn()) throw refused(error);
       session.end();
     }

@@ -46,9 +46,4 @@ for (const [program, first] of Object.entries(STARTS)) {
     );
     assert.deepEqual(wrong.map(([, way]) => way), []);
   });
-
-  Deno.test(`the start of the ${program} does not load the messages of captured data`, () => {
-    const wrong = [...ways].filter(([path]) => /^shared\/gen\/viam\/app\/data/.test(path));
-    assert.deepEqual(wrong.map(([, way]) => way), []);
-  });
 }

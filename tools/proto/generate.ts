@@ -17,6 +17,7 @@ export async function generate(root: string, base: string): Promise<void> {
   const output = join(base, "proto");
   await Deno.mkdir(output, { recursive: true });
   await runBuf(root, ["generate", "--output", output]);
+  await decodeLater(join(base, GENERATED));
   const image = fromBinary(
     FileDescriptorSetSchema,
     await runBuf(root, ["build", "-o", "-#format=binpb"]),
@@ -26,6 +27,21 @@ export async function generate(root: string, base: string): Promise<void> {
     join(base, GENERATED, "micro", "messages.ts"),
     microMessages(createFileRegistry(image)),
   );
+}
+
+/** Has the generated files make descriptors with code of ours, which decodes them when needed. */
+async function decodeLater(dir: string): Promise<void> {
+  for (const [name, text] of await readTree(dir)) {
+    const depth = "../".repeat(name.split(/[\\/]/).length);
+    const from = `${depth}base/descriptors/descriptors.ts`;
+    const changed = text
+      .replace(/^(import \{.*\} from )"@bufbuild\/protobuf\/codegenv2"/m, `$1"${from}"`)
+      .replace(
+        /(from service (\S+)\n(?:(?!from service)[^])*?serviceDesc\(\w+, \d+)\)/g,
+        '$1, "$2")',
+      );
+    await Deno.writeTextFile(join(dir, name), changed);
+  }
 }
 
 async function runBuf(root: string, args: string[]): Promise<Uint8Array<ArrayBuffer>> {

@@ -3,7 +3,6 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { createClient, type Transport } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { hashKey } from "../../../shared/cloud/auth/key_hash.ts";
 import {
   MachineService,
@@ -21,19 +20,10 @@ import {
 } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import type { LogSink } from "../../../shared/log/line.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../../shared/rpc/server/server.ts";
-import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
-import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { MachineSeat } from "../../data/machine_seat.ts";
-import { builtinModels } from "../../models/builtin.ts";
-import { testEnvironment } from "../../models/testing.ts";
-import { readEnvironment } from "../options/environment.ts";
-import { MachineServer } from "./machine_server.ts";
+import { Machine } from "./testing.ts";
 
 const PART = "3f2c1a5e-0000-4000-8000-000000000001";
 const DEADLINE = { deadlineMs: 60_000 };
@@ -106,102 +96,6 @@ class ScriptedCloud {
       await wake.promise;
       wake = Promise.withResolvers();
     }
-  }
-}
-
-/** A machine in a folder of its own. */
-class Machine implements AsyncDisposable {
-  readonly log = memoryLogger("rdk");
-  server: MachineServer | undefined;
-  readonly #transports: { close(): void }[] = [];
-
-  private constructor(readonly folder: string) {}
-
-  static async create(): Promise<Machine> {
-    return new Machine(await Deno.makeTempDir({ prefix: "machine-server-" }));
-  }
-
-  get configPath(): string {
-    return join(this.folder, "config.json");
-  }
-
-  writeConfig(json: unknown): Promise<void> {
-    return Deno.writeTextFile(this.configPath, JSON.stringify(json));
-  }
-
-  async start(): Promise<void> {
-    const home = join(this.folder, "home");
-    const sinks = new Set<LogSink>();
-    const seat = new MachineSeat();
-    this.server = await MachineServer.start({
-      configPath: this.configPath,
-      environment: readEnvironment((name) => name === "MACHINE_HOME" ? home : undefined),
-      readVariable: () => undefined,
-      registry: builtinModels(testEnvironment({ seat, home })),
-      seat,
-      clock: systemClock,
-      log: this.log,
-      logSettings: {
-        setDebugMode: () => {},
-        setPatterns: () => [],
-        setResourceLevels: () => {},
-        setDeduplication: () => {},
-        setSecrets: () => {},
-        forward: () => {},
-        addSink: (sink) => {
-          sinks.add(sink);
-          return () => void sinks.delete(sink);
-        },
-      },
-      build: { version: "1.2.3", commit: "test" },
-      switches: {
-        debug: false,
-        noTls: false,
-        allowInsecure: false,
-        revealDiffs: false,
-        untrusted: false,
-        mdns: false,
-        webrtc: true,
-      },
-      processes: systemProcesses(),
-      variables: () => Deno.env.toObject(),
-    });
-  }
-
-  async stop(): Promise<void> {
-    const { server } = this;
-    this.server = undefined;
-    await server?.close();
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.server!.address!.port}`;
-  }
-
-  transport(token?: string): Transport {
-    const transport = createGrpcTransport({
-      baseUrl: this.url,
-      interceptors: token === undefined ? [] : [(next) => (request) => {
-        request.header.set("authorization", `Bearer ${token}`);
-        return next(request);
-      }],
-    });
-    this.#transports.push(transport);
-    return transport;
-  }
-
-  async signIn(type: string, entity: string, payload: string): Promise<Transport> {
-    const { accessToken } = await createClient(AuthService, this.transport()).authenticate({
-      entity,
-      credentials: { type, payload },
-    });
-    return this.transport(accessToken);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const transport of this.#transports) transport.close();
-    await this.stop();
-    await Deno.remove(this.folder, { recursive: true });
   }
 }
 

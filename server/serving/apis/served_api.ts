@@ -24,7 +24,10 @@ export interface ServedApi {
   readonly api: string;
   /** `viam.component.sensor.v1.SensorService` */
   readonly service: DescService;
-  /** Mounts the service; its handlers look resources up in `resources`. */
+  /**
+   * Mounts the service, whose methods are made with its first call; its handlers look resources up
+   * in `resources`.
+   */
   mount(router: RpcRouter, resources: ResourceIndex, monitor?: SafetyMonitor): void;
 }
 
@@ -41,16 +44,19 @@ export function servedApi<S extends DescService>(
     api,
     service,
     mount(router, resources, monitor) {
-      const common: Record<string, unknown> = commonMethods(api, resources);
-      const own: Record<string, unknown> = overrides(resources, api);
-      const handlers: Record<string, unknown> = {};
-      for (const method of service.methods) {
-        const special = own[method.localName] ?? common[method.localName];
-        handlers[method.localName] = special
-          ? checkedFirst(api, resources, special as UntypedHandler)
-          : genericHandler({ api, resources, method, monitor });
-      }
-      router.service(service, handlers as Partial<ServiceImpl<S>>, {
+      const handlers = () => {
+        const common: Record<string, unknown> = commonMethods(api, resources);
+        const own: Record<string, unknown> = overrides(resources, api);
+        const made: Record<string, unknown> = {};
+        for (const method of service.methods) {
+          const special = own[method.localName] ?? common[method.localName];
+          made[method.localName] = special
+            ? checkedFirst(api, resources, special as UntypedHandler)
+            : genericHandler({ api, resources, method, monitor });
+        }
+        return made as Partial<ServiceImpl<S>>;
+      };
+      router.service(service, handlers, {
         route: (method) => byteRoute({ api, resources, method, monitor }),
       });
     },

@@ -85,9 +85,13 @@ export class CloudConnection {
     return new CloudConnection(options);
   }
 
-  /** A client for one of the cloud's services. */
+  /** A client for one of the cloud's services, made with its first call. */
   client<S extends DescService>(service: S): Client<S> {
-    return createClient(service, this.transport);
+    let made: Client<S> | undefined;
+    return new Proxy({} as Client<S>, {
+      get: (_, method) =>
+        (made ??= createClient(service, this.transport))[method as keyof Client<S>],
+    });
   }
 
   close(): void {

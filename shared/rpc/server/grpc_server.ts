@@ -18,7 +18,7 @@ import { headerValue } from "../client/grpc_frames.ts";
 import type { Peer } from "./peer.ts";
 import type { RequestAccounts, RequestBudgets } from "../request_budget.ts";
 import type { Pace } from "../request_pace.ts";
-import { type MethodBinding, type RpcRouter, takesOne } from "./router.ts";
+import { type RpcRouter, takesOne } from "./router.ts";
 import type { RunningCalls } from "./running_calls.ts";
 
 /**
@@ -37,7 +37,7 @@ export interface GrpcServerOptions {
   /** How fast they must come. */
   readonly pace: Pace;
   readonly report: UnexpectedErrorReporter;
-  /** Ends streams and the following of the router; unary calls continue. */
+  /** Ends streams; unary calls continue. */
   readonly signal: AbortSignal;
 }
 
@@ -55,7 +55,6 @@ interface Served {
  * processor time for a short call.
  */
 export class GrpcServer {
-  readonly #methods = new Map<string, MethodBinding>();
   /** Those whose socket is open. */
   readonly #sockets = new Map<Socket, Served>();
   readonly #turns = new Turns({
@@ -69,9 +68,6 @@ export class GrpcServer {
   #onDrained = () => {};
 
   constructor(private readonly options: GrpcServerOptions) {
-    options.router.follow(({ methods }) => {
-      for (const binding of methods) this.#methods.set(binding.path, binding);
-    }, options.signal);
     options.signal.addEventListener("abort", () => {
       for (const { streams } of this.#sockets.values()) streams.abort();
     }, { once: true });
@@ -166,7 +162,7 @@ export class GrpcServer {
       return;
     }
     const path = headerValue(headers, ":path") ?? "";
-    const binding = this.#methods.get(path);
+    const binding = this.options.router.method(path);
     if (!binding) return refuse(stream, new ConnectError(unknown(path), Code.Unimplemented));
     let request: GrpcRequest;
     try {

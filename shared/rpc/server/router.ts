@@ -35,7 +35,7 @@ export interface ServiceOptions {
   readonly route?: (method: DescMethod) => ByteRoute | undefined;
 }
 
-/** A service with its implementation, in the form the web adapter mounts. */
+/** A mounted service; its methods are bound when one is first requested. */
 export interface ServiceBinding {
   readonly service: DescService;
   /** Those of the service, and what was added to it from another text of it. */
@@ -43,29 +43,36 @@ export interface ServiceBinding {
 }
 
 /**
- * The services of a process, each written once as a Connect `ServiceImpl`. Transports mount the
- * router and follow it: a service added later is served from then on.
+ * The services of a process, each written once as a Connect `ServiceImpl`. Transports ask it for
+ * the method of each call, so that a service added later is served from then on.
  *
- * The transports are `grpc_server.ts` (HTTP/2), `web_handlers.ts` (gRPC-web and Connect) and
- * `in_process.ts`; `data_channel/` asks it for the method of each call.
+ * The transports are `grpc_server.ts` (HTTP/2), `web_handlers.ts` (gRPC-web and Connect),
+ * `in_process.ts` and `data_channel/`.
  */
 export class RpcRouter {
-  readonly #services = new Map<string, ServiceBinding>();
-  readonly #followers = new Set<(added: ServiceBinding) => void>();
+  readonly #services = new Map<string, MountedService>();
 
   /**
    * Adds a service. Methods that the implementation leaves out answer UNIMPLEMENTED.
    * Throws when the service is there already.
+   *
+   * @param implementation or what makes it when a method is first requested
    */
   service<S extends DescService>(
     service: S,
-    implementation: Partial<ServiceImpl<S>>,
+    implementation: Partial<ServiceImpl<S>> | (() => Partial<ServiceImpl<S>>),
     options: ServiceOptions = {},
   ): this {
     if (this.#services.has(service.typeName)) {
       throw new Error(`service ${service.typeName} is mounted twice`);
     }
-    this.#mount({ service, methods: bindMethods(service, implementation, options) });
+    this.#services.set(
+      service.typeName,
+      new MountedService(service, () => {
+        const made = typeof implementation === "function" ? implementation() : implementation;
+        return bindMethods(service, made, options);
+      }),
+    );
     return this;
   }
 
@@ -80,18 +87,8 @@ export class RpcRouter {
   ): this {
     const mounted = this.#services.get(service.typeName);
     if (!mounted) throw new Error(`service ${service.typeName} is not mounted`);
-    const served = new Set(mounted.methods.map(({ path }) => path));
-    const added = bindMethods(service, implementation, options)
-      .filter(({ path }) => !served.has(path));
-    if (added.length > 0) {
-      this.#mount({ service: mounted.service, methods: [...mounted.methods, ...added] });
-    }
+    mounted.add(bindMethods(service, implementation, options));
     return this;
-  }
-
-  #mount(binding: ServiceBinding): void {
-    this.#services.set(binding.service.typeName, binding);
-    for (const follow of this.#followers) follow(binding);
   }
 
   /** True when the service is mounted. */
@@ -105,16 +102,43 @@ export class RpcRouter {
 
   /** What answers `/package.Service/Method` now; undefined when nothing does. */
   method(path: string): MethodBinding | undefined {
-    const service = this.#services.get(path.slice(1, path.lastIndexOf("/")));
-    return service?.methods.find((binding) => binding.path === path);
+    return this.#services.get(path.slice(1, path.lastIndexOf("/")))?.method(path);
+  }
+}
+
+class MountedService implements ServiceBinding {
+  #methods: Map<string, MethodBinding> | undefined;
+
+  constructor(readonly service: DescService, private readonly bind: () => MethodBinding[]) {}
+
+  get methods(): readonly MethodBinding[] {
+    return [...this.#bound.values()];
   }
 
-  /** Calls `follow` for every service there is and every one added later, until the signal aborts. */
-  follow(follow: (binding: ServiceBinding) => void, signal: AbortSignal): void {
-    for (const binding of this.#services.values()) follow(binding);
-    this.#followers.add(follow);
-    signal.addEventListener("abort", () => this.#followers.delete(follow), { once: true });
+  method(path: string): MethodBinding | undefined {
+    return this.#bound.get(path);
   }
+
+  /** Those that are not there yet. */
+  add(methods: readonly MethodBinding[]): void {
+    for (const method of methods) {
+      if (!this.#bound.has(method.path)) this.#bound.set(method.path, method);
+    }
+  }
+
+  get #bound(): Map<string, MethodBinding> {
+    return this.#methods ??= new Map(this.bind().map((method) => [method.path, method]));
+  }
+}
+
+function unimplemented(path: string, method: DescMethod): UntypedHandler {
+  const error = () => new ConnectError(`${path} is not implemented`, Code.Unimplemented);
+  if (method.methodKind === "unary" || method.methodKind === "client_streaming") {
+    return () => Promise.reject(error());
+  }
+  return () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error()) }),
+  });
 }
 
 function bindMethods<S extends DescService>(
@@ -133,15 +157,5 @@ function bindMethods<S extends DescService>(
       handler: handler ? handler.bind(implementation) : unimplemented(path, method),
       route: options.route?.(method),
     };
-  });
-}
-
-function unimplemented(path: string, method: DescMethod): UntypedHandler {
-  const error = () => new ConnectError(`${path} is not implemented`, Code.Unimplemented);
-  if (method.methodKind === "unary" || method.methodKind === "client_streaming") {
-    return () => Promise.reject(error());
-  }
-  return () => ({
-    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error()) }),
   });
 }

@@ -26,7 +26,7 @@ import { pacedBody } from "../paced_body.ts";
 import { peerKey } from "./peer.ts";
 import type { RequestBudgets } from "../request_budget.ts";
 import type { Pace } from "../request_pace.ts";
-import { type MethodBinding, type RpcRouter, type ServiceBinding, takesOne } from "./router.ts";
+import { type MethodBinding, type RpcRouter, takesOne } from "./router.ts";
 import { WebCall, webCallKey } from "../web_call.ts";
 
 export interface WebHandlersOptions {
@@ -45,18 +45,13 @@ export interface WebHandlersOptions {
  * A method's handler is made when it is first called this way; most never are.
  */
 export class WebHandlers {
-  readonly #services = new Map<string, ServiceBinding>();
   readonly #large: MountedServices;
   /** For calls that need no token. */
   readonly #small: MountedServices;
 
   constructor(private readonly options: WebHandlersOptions) {
-    this.#large = new MountedServices(options, this.#services, MAX_MESSAGE_BYTES);
-    this.#small = new MountedServices(options, this.#services, OPEN_MESSAGE_BYTES);
-    options.router.follow(
-      (binding) => this.#services.set(binding.service.typeName, binding),
-      options.signal,
-    );
+    this.#large = new MountedServices(options, MAX_MESSAGE_BYTES);
+    this.#small = new MountedServices(options, OPEN_MESSAGE_BYTES);
   }
 
   /**
@@ -163,15 +158,13 @@ class MountedServices {
 
   constructor(
     private readonly options: WebHandlersOptions,
-    private readonly services: ReadonlyMap<string, ServiceBinding>,
     private readonly readMaxBytes: number,
   ) {}
 
   handler(path: string): UniversalHandler | undefined {
     const known = this.#handlers.get(path);
     if (known) return known;
-    const binding = this.services.get(path.slice(1, path.lastIndexOf("/")));
-    const method = binding?.methods.find((method) => method.path === path);
+    const method = this.options.router.method(path);
     return method && this.#mount(method);
   }
 

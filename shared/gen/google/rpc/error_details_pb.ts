@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**

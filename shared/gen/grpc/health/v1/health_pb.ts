@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
@@ -146,5 +146,5 @@ export const Health: GenService<{
     output: typeof HealthCheckResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_grpc_health_v1_health, 0);
+  serviceDesc(file_grpc_health_v1_health, 0, "grpc.health.v1.Health");
 

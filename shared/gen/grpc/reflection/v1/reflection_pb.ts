@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
@@ -255,5 +255,5 @@ export const ServerReflection: GenService<{
     output: typeof ServerReflectionResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_grpc_reflection_v1_reflection, 0);
+  serviceDesc(file_grpc_reflection_v1_reflection, 0, "grpc.reflection.v1.ServerReflection");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -1285,7 +1285,7 @@ export const AccountService: GenService<{
     output: typeof UnlinkSingleSignOnResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_accounts, 0);
+  serviceDesc(file_machine_cloud_v1_accounts, 0, "machine.cloud.v1.AccountService");
 
 /**
  * Who did what in an organisation. Callers are owners of it.
@@ -1304,5 +1304,5 @@ export const AuditService: GenService<{
     output: typeof ListAuditEntriesResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_accounts, 1);
+  serviceDesc(file_machine_cloud_v1_accounts, 1, "machine.cloud.v1.AuditService");
 

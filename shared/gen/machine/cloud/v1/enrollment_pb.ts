@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -810,5 +810,5 @@ export const EnrollmentService: GenService<{
     output: typeof CreateMachinesResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_enrollment, 0);
+  serviceDesc(file_machine_cloud_v1_enrollment, 0, "machine.cloud.v1.EnrollmentService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { LocationSummary } from "../../../viam/app/v1/app_pb.ts";
 import { file_viam_app_v1_app } from "../../../viam/app/v1/app_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -113,5 +113,5 @@ export const FleetService: GenService<{
     output: typeof ListMachinesResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_fleet, 0);
+  serviceDesc(file_machine_cloud_v1_fleet, 0, "machine.cloud.v1.FleetService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { AgentStatus, Target } from "./releases_pb.ts";
@@ -1047,7 +1047,7 @@ export const MachineService: GenService<{
     output: typeof AnswerCallsResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_machine, 0);
+  serviceDesc(file_machine_cloud_v1_machine, 0, "machine.cloud.v1.MachineService");
 
 /**
  * What the console asks for beyond the public API.
@@ -1099,5 +1099,5 @@ export const ConsoleService: GenService<{
     output: typeof GetMapTilesResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_machine, 1);
+  serviceDesc(file_machine_cloud_v1_machine, 1, "machine.cloud.v1.ConsoleService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
@@ -298,5 +298,5 @@ export const RegistryService: GenService<{
     output: typeof ListItemUsersResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_registry, 0);
+  serviceDesc(file_machine_cloud_v1_registry, 0, "machine.cloud.v1.RegistryService");
 

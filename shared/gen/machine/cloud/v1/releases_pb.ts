@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -1686,7 +1686,7 @@ export const AgentService: GenService<{
     output: typeof ReportAgentStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_releases, 0);
+  serviceDesc(file_machine_cloud_v1_releases, 0, "machine.cloud.v1.AgentService");
 
 /**
  * Releases and their way to the machines. Callers authenticate with an API key. Everybody may
@@ -1817,5 +1817,5 @@ export const ReleaseService: GenService<{
     output: typeof CommandAgentResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_releases, 1);
+  serviceDesc(file_machine_cloud_v1_releases, 1, "machine.cloud.v1.ReleaseService");
 

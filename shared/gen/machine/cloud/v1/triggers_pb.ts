@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -1173,5 +1173,5 @@ export const TriggerService: GenService<{
     output: typeof GetNotificationSettingsResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_cloud_v1_triggers, 0);
+  serviceDesc(file_machine_cloud_v1_triggers, 0, "machine.cloud.v1.TriggerService");
 

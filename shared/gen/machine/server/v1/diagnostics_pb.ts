@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -137,5 +137,5 @@ export const DiagnosticsService: GenService<{
     output: typeof GetHistoryResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_machine_server_v1_diagnostics, 0);
+  serviceDesc(file_machine_server_v1_diagnostics, 0, "machine.server.v1.DiagnosticsService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
@@ -135,7 +135,7 @@ export const AuthService: GenService<{
     output: typeof AuthenticateResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_proto_rpc_v1_auth, 0);
+  serviceDesc(file_proto_rpc_v1_auth, 0, "proto.rpc.v1.AuthService");
 
 /**
  * Turns a token of the cloud into a token for one machine.
@@ -152,5 +152,5 @@ export const ExternalAuthService: GenService<{
     output: typeof AuthenticateToResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_proto_rpc_v1_auth, 1);
+  serviceDesc(file_proto_rpc_v1_auth, 1, "proto.rpc.v1.ExternalAuthService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
@@ -246,5 +246,5 @@ export const StreamService: GenService<{
     output: typeof RemoveStreamResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_proto_stream_v1_stream, 0);
+  serviceDesc(file_proto_stream_v1_stream, 0, "proto.stream.v1.StreamService");
 

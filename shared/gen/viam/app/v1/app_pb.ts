@@ -6,7 +6,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { ModelFramework, ModelType } from "../mltraining/v1/ml_training_pb.ts";
@@ -8989,5 +8989,5 @@ export const AppService: GenService<{
     output: typeof DeleteFirebaseConfigResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_v1_app, 0);
+  serviceDesc(file_viam_app_v1_app, 0, "viam.app.v1.AppService");
 

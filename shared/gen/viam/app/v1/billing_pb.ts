@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -1068,5 +1068,5 @@ export const BillingService: GenService<{
     output: typeof CreateInvoiceAndChargeImmediatelyResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_v1_billing, 0);
+  serviceDesc(file_viam_app_v1_billing, 0, "viam.app.v1.BillingService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
@@ -329,5 +329,5 @@ export const EndUserService: GenService<{
     output: typeof GetAuthApplicationResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_v1_end_user, 0);
+  serviceDesc(file_viam_app_v1_end_user, 0, "viam.app.v1.EndUserService");
 

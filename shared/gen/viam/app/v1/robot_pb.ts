@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { Geometry, LogEntry, ResourceName } from "../../common/v1/common_pb.ts";
@@ -1718,5 +1718,5 @@ export const RobotService: GenService<{
     output: typeof NeedsRestartResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_v1_robot, 0);
+  serviceDesc(file_viam_app_v1_robot, 0, "viam.app.v1.RobotService");
 

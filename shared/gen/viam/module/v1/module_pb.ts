@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { ComponentConfig } from "../../app/v1/robot_pb.ts";
 import { file_viam_app_v1_robot } from "../../app/v1/robot_pb.ts";
 import type { ResourceRPCSubtype } from "../../robot/v1/robot_pb.ts";
@@ -318,5 +318,5 @@ export const ModuleService: GenService<{
     output: typeof ValidateConfigResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_module_v1_module, 0);
+  serviceDesc(file_viam_module_v1_module, 0, "viam.module.v1.ModuleService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
@@ -377,5 +377,5 @@ export const ProvisioningService: GenService<{
     output: typeof ExitProvisioningResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_provisioning_v1_provisioning, 0);
+  serviceDesc(file_viam_provisioning_v1_provisioning, 0, "viam.provisioning.v1.ProvisioningService");
 

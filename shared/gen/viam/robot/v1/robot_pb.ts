@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../base/descriptors/descriptors.ts";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { ResourceSpans } from "../../../opentelemetry/proto/trace/v1/trace_pb.ts";
@@ -1925,5 +1925,5 @@ export const RobotService: GenService<{
     output: typeof UploadDataFromPathResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_robot_v1_robot, 0);
+  serviceDesc(file_viam_robot_v1_robot, 0, "viam.robot.v1.RobotService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { EntityRef, KeyValue } from "../../common/v1/common_pb.ts";
 import { file_opentelemetry_proto_common_v1_common } from "../../common/v1/common_pb.ts";
 import type { Message } from "@bufbuild/protobuf";

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { InstrumentationScope, KeyValue } from "../../common/v1/common_pb.ts";
 import { file_opentelemetry_proto_common_v1_common } from "../../common/v1/common_pb.ts";
 import type { Resource } from "../../resource/v1/resource_pb.ts";

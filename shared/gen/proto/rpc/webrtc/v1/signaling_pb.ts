@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../../../google/rpc/status_pb.ts";
@@ -798,5 +798,5 @@ export const SignalingService: GenService<{
     output: typeof ReportConnectionMetadataResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_proto_rpc_webrtc_v1_signaling, 0);
+  serviceDesc(file_proto_rpc_webrtc_v1_signaling, 0, "proto.rpc.webrtc.v1.SignalingService");
 

@@ -6,7 +6,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { CreatePackageRequest } from "../../packages/v1/packages_pb.ts";
@@ -806,5 +806,5 @@ export const BuildService: GenService<{
     output: typeof StartPackageBuildResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_build_v1_build, 0);
+  serviceDesc(file_viam_app_build_v1_build, 0, "viam.app.build.v1.BuildService");
 

@@ -6,7 +6,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Pose } from "../../../common/v1/common_pb.ts";
@@ -530,5 +530,5 @@ export const CloudSLAMService: GenService<{
     output: typeof GetMappingSessionMetadataByIDResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_cloudslam_v1_cloud_slam, 0);
+  serviceDesc(file_viam_app_cloudslam_v1_cloud_slam, 0, "viam.app.cloudslam.v1.CloudSLAMService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Any, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_any, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -3181,5 +3181,5 @@ export const DataService: GenService<{
     output: typeof GetSequenceBinaryDataResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_data_v1_data, 0);
+  serviceDesc(file_viam_app_data_v1_data, 0, "viam.app.data.v1.DataService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { TabularDataSourceType } from "../../data/v1/data_pb.ts";
@@ -554,5 +554,5 @@ export const DataPipelinesService: GenService<{
     output: typeof ListDataPipelineRunsResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_datapipelines_v1_data_pipelines, 0);
+  serviceDesc(file_viam_app_datapipelines_v1_data_pipelines, 0, "viam.app.datapipelines.v1.DataPipelinesService");
 

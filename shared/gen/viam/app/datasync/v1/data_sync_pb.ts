@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Any, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_any, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Annotations } from "../../data/v1/data_pb.ts";
@@ -537,5 +537,5 @@ export const DataSyncService: GenService<{
     output: typeof StreamingDataCaptureUploadResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_datasync_v1_data_sync, 0);
+  serviceDesc(file_viam_app_datasync_v1_data_sync, 0, "viam.app.datasync.v1.DataSyncService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Annotations, BinaryID } from "../../data/v1/data_pb.ts";
 import { file_viam_app_data_v1_data } from "../../data/v1/data_pb.ts";
 import type { FlatTensors } from "../../../service/mlmodel/v1/mlmodel_pb.ts";
@@ -99,5 +99,5 @@ export const MLInferenceService: GenService<{
     output: typeof GetInferenceResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_mlinference_v1_ml_inference, 0);
+  serviceDesc(file_viam_app_mlinference_v1_ml_inference, 0, "viam.app.mlinference.v1.MLInferenceService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../../../google/rpc/status_pb.ts";
@@ -986,5 +986,5 @@ export const MLTrainingService: GenService<{
     output: typeof DeleteCustomTrainingContainerResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_mltraining_v1_ml_training, 0);
+  serviceDesc(file_viam_app_mltraining_v1_ml_training, 0, "viam.app.mltraining.v1.MLTrainingService");
 

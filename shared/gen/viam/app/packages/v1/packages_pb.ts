@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -418,5 +418,5 @@ export const PackageService: GenService<{
     output: typeof ListPackagesResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_app_packages_v1_packages, 0);
+  serviceDesc(file_viam_app_packages_v1_packages, 0, "viam.app.packages.v1.PackageService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, Get3DModelsRequestSchema, Get3DModelsResponseSchema, GetGeometriesRequestSchema, GetGeometriesResponseSchema, GetKinematicsRequestSchema, GetKinematicsResponseSchema, GetStatusRequestSchema, GetStatusResponseSchema, Pose } from "../../../common/v1/common_pb.ts";
@@ -851,5 +851,5 @@ export const ArmService: GenService<{
     output: typeof GetPropertiesResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_component_arm_v1_arm, 0);
+  serviceDesc(file_viam_component_arm_v1_arm, 0, "viam.component.arm.v1.ArmService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { Annotations } from "../../../app/data/v1/data_pb.ts";
 import { file_viam_app_data_v1_data } from "../../../app/data/v1/data_pb.ts";
@@ -458,5 +458,5 @@ export const CameraService: GenService<{
     output: typeof GetGeometriesResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_component_camera_v1_camera, 0);
+  serviceDesc(file_viam_component_camera_v1_camera, 0, "viam.component.camera.v1.CameraService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, GetGeometriesRequestSchema, GetGeometriesResponseSchema, GetKinematicsRequestSchema, GetKinematicsResponseSchema, GetStatusRequestSchema, GetStatusResponseSchema } from "../../../common/v1/common_pb.ts";
 import { file_viam_common_v1_common } from "../../../common/v1/common_pb.ts";
@@ -389,5 +389,5 @@ export const GripperService: GenService<{
     output: typeof GetKinematicsResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_component_gripper_v1_gripper, 0);
+  serviceDesc(file_viam_component_gripper_v1_gripper, 0, "viam.component.gripper.v1.GripperService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, GeoPoint, GetGeometriesRequestSchema, GetGeometriesResponseSchema, GetReadingsRequestSchema, GetReadingsResponseSchema, GetStatusRequestSchema, GetStatusResponseSchema, Orientation, Vector3 } from "../../../common/v1/common_pb.ts";
 import { file_viam_common_v1_common } from "../../../common/v1/common_pb.ts";
@@ -498,5 +498,5 @@ export const MovementSensorService: GenService<{
     output: typeof GetReadingsResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_component_movementsensor_v1_movementsensor, 0);
+  serviceDesc(file_viam_component_movementsensor_v1_movementsensor, 0, "viam.component.movementsensor.v1.MovementSensorService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, GetReadingsRequestSchema, GetReadingsResponseSchema, GetStatusRequestSchema, GetStatusResponseSchema } from "../../../common/v1/common_pb.ts";
 import { file_viam_common_v1_common } from "../../../common/v1/common_pb.ts";
@@ -199,5 +199,5 @@ export const PowerSensorService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_component_powersensor_v1_powersensor, 0);
+  serviceDesc(file_viam_component_powersensor_v1_powersensor, 0, "viam.component.powersensor.v1.PowerSensorService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, GetStatusRequestSchema, GetStatusResponseSchema } from "../../../common/v1/common_pb.ts";
 import { file_viam_common_v1_common } from "../../../common/v1/common_pb.ts";
@@ -189,5 +189,5 @@ export const SwitchService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_component_switch_v1_switch, 0);
+  serviceDesc(file_viam_component_switch_v1_switch, 0, "viam.component.switch.v1.SwitchService");
 

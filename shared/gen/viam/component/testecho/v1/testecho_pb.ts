@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_viam_common_v1_common } from "../../../common/v1/common_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -203,5 +203,5 @@ export const TestEchoService: GenService<{
     output: typeof StopResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_component_testecho_v1_testecho, 0);
+  serviceDesc(file_viam_component_testecho_v1_testecho, 0, "viam.component.testecho.v1.TestEchoService");
 

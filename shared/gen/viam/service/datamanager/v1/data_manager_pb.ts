@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { MimeType } from "../../../app/datasync/v1/data_sync_pb.ts";
 import { file_viam_app_datasync_v1_data_sync } from "../../../app/datasync/v1/data_sync_pb.ts";
@@ -152,5 +152,5 @@ export const DataManagerService: GenService<{
     output: typeof UploadBinaryDataToDatasetsResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_service_datamanager_v1_data_manager, 0);
+  serviceDesc(file_viam_service_datamanager_v1_data_manager, 0, "viam.service.datamanager.v1.DataManagerService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { ComponentConfig } from "../../../app/v1/robot_pb.ts";
 import { file_viam_app_v1_robot } from "../../../app/v1/robot_pb.ts";
@@ -91,5 +91,5 @@ export const DiscoveryService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_service_discovery_v1_discovery, 0);
+  serviceDesc(file_viam_service_discovery_v1_discovery, 0, "viam.service.discovery.v1.DiscoveryService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, GetStatusRequestSchema, GetStatusResponseSchema } from "../../../common/v1/common_pb.ts";
 import { file_viam_common_v1_common } from "../../../common/v1/common_pb.ts";
 
@@ -38,5 +38,5 @@ export const GenericService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_service_generic_v1_generic, 0);
+  serviceDesc(file_viam_service_generic_v1_generic, 0, "viam.service.generic.v1.GenericService");
 

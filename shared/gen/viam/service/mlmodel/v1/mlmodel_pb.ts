@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { GetStatusRequestSchema, GetStatusResponseSchema } from "../../../common/v1/common_pb.ts";
 import { file_viam_common_v1_common } from "../../../common/v1/common_pb.ts";
@@ -546,5 +546,5 @@ export const MLModelService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_service_mlmodel_v1_mlmodel, 0);
+  serviceDesc(file_viam_service_mlmodel_v1_mlmodel, 0, "viam.service.mlmodel.v1.MLModelService");
 

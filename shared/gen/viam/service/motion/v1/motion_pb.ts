@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, GeoGeometry, Geometry, GeoPoint, GetStatusRequestSchema, GetStatusResponseSchema, Pose, PoseInFrame, ResourceName, Transform, WorldState } from "../../../common/v1/common_pb.ts";
@@ -1127,5 +1127,5 @@ export const MotionService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_service_motion_v1_motion, 0);
+  serviceDesc(file_viam_service_motion_v1_motion, 0, "viam.service.motion.v1.MotionService");
 

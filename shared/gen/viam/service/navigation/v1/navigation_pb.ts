@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, GeoGeometry, GeoPoint, GeoPose, GetStatusRequestSchema, GetStatusResponseSchema, Pose } from "../../../common/v1/common_pb.ts";
@@ -2768,5 +2768,5 @@ export const NavigationService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_service_navigation_v1_navigation, 0);
+  serviceDesc(file_viam_service_navigation_v1_navigation, 0, "viam.service.navigation.v1.NavigationService");
 

@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../base/descriptors/descriptors.ts";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { DoCommandRequestSchema, DoCommandResponseSchema, GetStatusRequestSchema, GetStatusResponseSchema, ResourceName } from "../../../common/v1/common_pb.ts";
@@ -184,5 +184,5 @@ export const SensorsService: GenService<{
     output: typeof GetStatusResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_viam_service_sensors_v1_sensors, 0);
+  serviceDesc(file_viam_service_sensors_v1_sensors, 0, "viam.service.sensors.v1.SensorsService");
 

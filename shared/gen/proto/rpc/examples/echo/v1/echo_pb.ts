@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "../../../../../../base/descriptors/descriptors.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
@@ -149,5 +149,5 @@ export const EchoService: GenService<{
     output: typeof EchoBiDiResponseSchema;
   },
 }> = /*@__PURE__*/
-  serviceDesc(file_proto_rpc_examples_echo_v1_echo, 0);
+  serviceDesc(file_proto_rpc_examples_echo_v1_echo, 0, "proto.rpc.examples.echo.v1.EchoService");
 
