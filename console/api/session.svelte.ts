@@ -173,7 +173,10 @@ const authorize: Interceptor = (next) => async (request) => {
   try {
     return await next(request);
   } catch (error) {
-    if (isSignedOut(error) && request.service.typeName !== AuthService.typeName && session.viewer !== undefined) {
+    if (
+      isSignedOut(error) && request.service.typeName !== AuthService.typeName &&
+      session.viewer !== undefined
+    ) {
       if (PROVING.has(request.method.name) && await isStillIn()) throw refused(error);
       session.end();
     }
