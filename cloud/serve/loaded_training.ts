@@ -1,4 +1,4 @@
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { ALWAYS_LEADER } from "../nodes/leadership.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
@@ -20,6 +20,7 @@ import {
   type TrainingOptions,
   WAKE_TOPIC,
 } from "./training_settings.ts";
+import { refusal } from "../../shared/rpc/reasons.ts";
 
 /** The calls about training, and the queue behind them. */
 export interface LoadedTraining {
@@ -127,7 +128,9 @@ const refusingJobs = {
 } satisfies Partial<ServiceImpl<typeof MLTrainingService>>;
 
 function refuse(): never {
-  throw new ConnectError(
+  throw refusal(
+    "TRAINING_OFF",
+    {},
     "this cloud trains nothing: its operator has set --training-jobs 0",
     Code.FailedPrecondition,
   );

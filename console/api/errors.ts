@@ -7,7 +7,8 @@ import type { Text, Values } from "../texts/text.ts";
 /** A failed call for a person: what is wrong, what to do, and the raw text for whoever helps. */
 export interface Problem {
   readonly what: Text;
-  readonly todo: Text;
+  /** Undefined where the reason says it. */
+  readonly todo: Text | undefined;
   /** What the cloud reported, in English; empty where that adds nothing. */
   readonly said: string;
   /** The same in the languages of the catalogue, where the cloud gave a reason that is in it. */
@@ -31,17 +32,25 @@ const BY_CODE: Readonly<Partial<Record<Code, readonly [what: Text, todo: Text]>>
   [Code.ResourceExhausted]: [errors.tooMuch, errors.tooMuchDo],
 };
 
+const VAGUE: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+  Code.DataLoss,
+]);
+
 /** Says what a failure means. A call that never reached the cloud counts as unreachable. */
 export function problemOf(error: unknown): Problem {
   const failure = ConnectError.from(error);
-  const isNetwork = isUnreachable(error);
+  const given = reasonOf(failure);
+  const isNetwork = !given && isUnreachable(error);
   const code = isNetwork ? Code.Unavailable : failure.code;
-  const given = isNetwork ? undefined : reasonOf(failure);
   const [what, todo] = BY_CODE[code] ?? [errors.internal, errors.internalDo];
   return {
-    what,
-    todo,
-    said: isNetwork ? "" : failure.rawMessage,
+    // Many reasons share such a code, and each says itself what to do.
+    ...(given && VAGUE.has(code) ? { what: errors.conflict, todo: undefined } : { what, todo }),
+    // What this browser itself made of a network or a deadline says no more than the code.
+    said: isNetwork || isTimeout(error) ? "" : failure.rawMessage,
     reason: given && [reasons[given.reason], given.values],
     raw: `${Code[failure.code]}: ${failure.rawMessage}`,
     code,

@@ -5,7 +5,7 @@ import {
   type GetAccountResponse,
 } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
-import { type Reason, refusal } from "../../shared/rpc/reasons.ts";
+import { type ReasonGiven, refusal } from "../../shared/rpc/reasons.ts";
 import { isSignedOut } from "./errors.ts";
 
 /** Where the token of an API key is kept: as long as the tab is open. People have a cookie instead. */
@@ -119,14 +119,14 @@ async function sendSession(
     throw new ConnectError(String(error), Code.Unavailable, undefined, undefined, error);
   }
   if (response.ok) return answer as SessionAnswer;
-  const { code = "", message = "", reason, values = {} } = answer as {
-    readonly code?: string;
-    readonly message?: string;
-    readonly reason?: Reason;
-    readonly values?: Readonly<Record<string, string>>;
-  };
-  const known = CODES[code] ?? Code.Internal;
-  throw reason ? refusal(reason, values, message, known) : new ConnectError(message, known);
+  const { code = "", message = "" } = answer as { code?: string; message?: string };
+  throw failureIn(answer, message, CODES[code] ?? Code.Internal);
+}
+
+/** What a route that is no RPC refuses with, by the JSON that it answers. */
+function failureIn(answer: unknown, message: string, code: Code): ConnectError {
+  const { reason, values = {} } = answer as Partial<ReasonGiven>;
+  return reason ? refusal(reason, values, message, code) : new ConnectError(message, code);
 }
 
 const CODES: Readonly<Record<string, Code>> = {
@@ -211,7 +211,11 @@ export async function download(
   const type = response.headers.get("content-type") ?? "";
   const file = new Blob(parts, { type });
   if (response.ok) return file;
-  throw new ConnectError((await file.text()).slice(0, 1_000), STATUSES[response.status]);
+  const text = (await file.text()).slice(0, 1_000);
+  const code = STATUSES[response.status] ?? Code.Unknown;
+  if (code === Code.Unauthenticated) throw refusal("SESSION_OVER", {}, text, code);
+  const answer: unknown = type.includes("json") ? JSON.parse(text) : {};
+  throw failureIn(answer, (answer as { error?: string }).error ?? text, code);
 }
 
 const STATUSES: Readonly<Record<number, Code>> = {

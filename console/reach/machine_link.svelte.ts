@@ -8,6 +8,7 @@ import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { RELAYED_HEADER } from "../../shared/rpc/data_channel/relayed_header.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
 import { callPeer } from "../../shared/rtc/signaling/caller.ts";
+import { reasonOf, refusal } from "../../shared/rpc/reasons.ts";
 import { isSignedOut } from "../api/errors.ts";
 import { transport as cloud } from "../api/session.svelte.ts";
 import { type BrowserPeer, browserPeers, wayOf } from "./browser_peers.ts";
@@ -73,7 +74,7 @@ export class MachineLink {
    * @throws {ConnectError} with the machine's reason why there is none.
    */
   async video(name: string): Promise<{ stream: MediaStream; stop: () => void }> {
-    if (!this.#peer) throw new ConnectError("not connected to the machine", Code.Unavailable);
+    if (!this.#peer) throw notConnected();
     const streams = this.client(StreamService);
     const stop = (): void => void streams.removeStream({ name }).catch(() => undefined);
     try {
@@ -120,6 +121,8 @@ export class MachineLink {
     const peer = await callPeer({
       client: createClient(SignalingService, cloud),
       ...{ host: this.host, peers: browserPeers, signal },
+    }).catch((error) => {
+      throw withReason(error);
     }) as BrowserPeer;
     const session = new RobotSession();
     const transport = createDataChannelTransport(peer.channel, {
@@ -171,6 +174,23 @@ function sameNames(a: readonly ResourceName[], b: readonly ResourceName[]): bool
 }
 
 const unreachable: Transport = {
-  unary: () => Promise.reject(new ConnectError("not connected to the machine", Code.Unavailable)),
-  stream: () => Promise.reject(new ConnectError("not connected to the machine", Code.Unavailable)),
+  unary: () => Promise.reject(notConnected()),
+  stream: () => Promise.reject(notConnected()),
 };
+
+/** Signalling has codes alone: SDKs go by its texts, too. */
+const REASONS: Readonly<Partial<Record<Code, "OFFLINE" | "NO_CONNECTION" | "TRY_LATER">>> = {
+  [Code.NotFound]: "OFFLINE",
+  [Code.DeadlineExceeded]: "NO_CONNECTION",
+  [Code.ResourceExhausted]: "TRY_LATER",
+};
+
+function withReason(error: unknown): ConnectError {
+  const failure = ConnectError.from(error);
+  const reason = reasonOf(failure) ? undefined : REASONS[failure.code];
+  return reason ? refusal(reason, {}, failure.rawMessage, failure.code, error) : failure;
+}
+
+function notConnected(): ConnectError {
+  return refusal("NOT_CONNECTED", {}, "not connected to the machine", Code.Unavailable);
+}

@@ -26,7 +26,7 @@ export const control = {
   stopAll: ["Stop all", "Alles stoppen"],
   stopped: [
     "A stop was requested of all resources.",
-    "Alle Ressourcen haben den Befehl zum Halten.",
+    "Alle Ressourcen haben den Befehl zum Anhalten bekommen.",
   ],
   search: ["Search resources", "Ressourcen suchen"],
   none: ["Nothing to control yet.", "Noch nichts zu steuern."],

@@ -48,7 +48,7 @@ export const data = {
   labels: ["Labels", "Labels"],
   size: ["Size", "Größe"],
   file: ["File", "Datei"],
-  id: ["Id", "Id"],
+  id: ["Id", "ID"],
   box: ["Box", "Rahmen"],
   boxes: ["Boxes", "Rahmen"],
   drawBox: ["Draw a box", "Rahmen zeichnen"],

@@ -31,7 +31,10 @@ export const errors = {
   exists: ["There is one already", "Das gibt es schon"],
   existsDo: ["Choose another name.", "Wählen Sie einen anderen Namen."],
   tooMuch: ["Too many requests", "Zu viele Anfragen"],
-  tooMuchDo: ["Wait a minute, then try again.", "Warten Sie eine Minute, dann erneut versuchen."],
+  tooMuchDo: [
+    "Wait a minute, then try again.",
+    "Warten Sie eine Minute und versuchen Sie es dann erneut.",
+  ],
   internal: ["The cloud made an error", "In der Cloud ist ein Fehler aufgetreten"],
   internalDo: [
     "Try again. If it stays, give the details to who runs the cloud.",

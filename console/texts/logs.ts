@@ -34,6 +34,6 @@ export const logs = {
   to: ["Until", "Bis"],
   noSpan: ["Before the beginning", "Vor dem Anfang"],
   fields: ["Fields", "Felder"],
-  stack: ["Stack", "Stapel"],
+  stack: ["Stack", "Stack"],
   copyLink: ["Copy a link to this time", "Link zu dieser Zeit kopieren"],
 } as const satisfies Texts;

@@ -30,7 +30,7 @@ export const releases = {
     "Machines whose agent follows its channel install a release by themselves. An owner of the cloud’s first organisation adds them, here or by a command:",
     "Maschinen, deren Agent dem Kanal folgt, installieren ein Release von selbst. Ein Besitzer der ersten Organisation der Cloud fügt sie hinzu, hier oder mit einem Befehl:",
   ],
-  runs: ["Who runs what", "Wer läuft womit"],
+  runs: ["Who runs what", "Was wo läuft"],
   runsNone: [
     "No machine has reported its version yet.",
     "Noch hat keine Maschine ihre Version gemeldet.",

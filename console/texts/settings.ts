@@ -40,7 +40,7 @@ export const settings = {
   ],
   asked: [
     "The machine does it as soon as it is reached.",
-    "Die Maschine tut es, sobald sie erreicht wird.",
+    "Die Maschine tut es, sobald sie erreichbar ist.",
   ],
   noAgent: [
     "No agent has reported from this machine.",

@@ -13,7 +13,7 @@ export const training = {
     "This organisation has no dataset with pictures yet. Make one and add labelled pictures to it.",
     "Diese Organisation hat noch keinen Datensatz mit Bildern. Legen Sie einen an und fügen Sie Bilder mit Labels hinzu.",
   ],
-  toPictures: ["Label pictures", "Bilder labeln"],
+  toPictures: ["Label pictures", "Bilder beschriften"],
   toDatasets: ["Make a dataset", "Datensatz anlegen"],
   ownersOnly: ["Trainings are for owners", "Trainings sind für Besitzer"],
   ownersOnlyText: [

@@ -34,7 +34,7 @@ export const triggers = {
   online: ["when the machine comes online", "wenn die Maschine online geht"],
   offline: ["when the machine goes offline", "wenn die Maschine offline geht"],
   ingested: ["on each upload of {what}", "bei jedem Upload von {what}"],
-  logs: ["when it logs at level {what}", "wenn sie auf Stufe {what} loggt"],
+  logs: ["when it logs at level {what}", "wenn sie auf Stufe {what} protokolliert"],
   conditional: [
     "when {method} uploads a reading with {condition}",
     "wenn {method} einen Messwert hochlädt mit {condition}",

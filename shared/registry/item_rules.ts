@@ -1,7 +1,7 @@
 import { parse } from "semver";
 import { PLATFORMS } from "./platforms.ts";
 
-const LONGEST_NAME = 100;
+export const LONGEST_NAME = 100;
 const LONGEST_PATH = 1_000;
 /** What stands for a version that is chosen from those there are. */
 export const VERSION_WORDS: readonly string[] = ["latest", "latest-with-prerelease"];

@@ -3,7 +3,8 @@
  * are made in one go, so that the length of a message alone bounds neither memory nor time. Pure.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { refusal } from "./reasons.ts";
 
 /** Most values of a message: fields with what is in them, elements of lists, entries of maps. */
 export const MOST_VALUES = 262_144;
@@ -157,7 +158,9 @@ function isPackable(scalar: ScalarType | undefined): boolean {
 }
 
 function tooMany(): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "TOO_MANY",
+    { most: MOST_VALUES },
     `the message has more than ${MOST_VALUES} values; send it in parts`,
     Code.ResourceExhausted,
   );

@@ -1,8 +1,9 @@
 /** How much of requests may wait here: bytes that have come and that no handler has used up yet. */
 import type { RequestAccount } from "./request_account.ts";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { addressBlock } from "./address_block.ts";
 import type { Peer } from "./server/peer.ts";
+import { refusal } from "./reasons.ts";
 
 const MIB = 1024 * 1024;
 
@@ -135,7 +136,9 @@ class Account implements RequestAccount {
 }
 
 function tooMuch(where: string): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "TRY_LATER",
+    {},
     `too many bytes of unfinished requests wait ${where}; try again later`,
     Code.ResourceExhausted,
   );

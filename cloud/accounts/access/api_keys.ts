@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import { hashKey } from "../../../shared/cloud/auth/key_hash.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -66,7 +66,12 @@ export class ApiKeys {
       const ended = await transaction.updateTable("api_keys").set({ deleted_at: now.getTime() })
         .where("id", "=", key.id).where("deleted_at", "is", null).executeTakeFirst();
       if (ended.numUpdatedRows === 0n) {
-        throw new ConnectError("somebody else revoked this key just now", Code.Aborted);
+        throw refusal(
+          "CHANGED_MEANWHILE",
+          {},
+          "somebody else revoked this key just now",
+          Code.Aborted,
+        );
       }
       const { orgId, name, grants } = key;
       await insertKey(transaction, { id, orgId, name, hash, grants }, now);

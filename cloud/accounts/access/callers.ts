@@ -9,6 +9,7 @@ import { sessionCaller } from "./session_caller.ts";
 import { withLocations } from "./location_tree.ts";
 import { ISSUED_CLAIM, SECRET_CLAIM } from "./claims.ts";
 import { Scope } from "./scope.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 const KEPT_CALLERS = 20_000;
 
@@ -83,12 +84,16 @@ export class Callers {
       return caller;
     }
     if (identity.credentialType === "session") {
-      throw new ConnectError(
+      throw refusal(
+        "SESSION_OVER",
+        {},
         "this session is no longer valid; sign in again",
         Code.Unauthenticated,
       );
     }
-    throw new ConnectError(
+    throw refusal(
+      "SESSION_OVER",
+      {},
       `the ${identity.credentialType} credentials of this token are not valid any more`,
       Code.Unauthenticated,
     );
@@ -97,7 +102,9 @@ export class Callers {
   /** The rows a call may see. */
   async scope(context: Pick<HandlerContext, "values">): Promise<Scope> {
     const identity = context.values.get(identityKey);
-    if (!identity) throw new ConnectError("authentication required", Code.Unauthenticated);
+    if (!identity) {
+      throw refusal("SESSION_OVER", {}, "authentication required", Code.Unauthenticated);
+    }
     const caller = await this.of(identity);
     const record = currentRecord();
     if (record) {

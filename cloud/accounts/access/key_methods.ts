@@ -10,7 +10,7 @@ import {
   type AuthorizedPermissions,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { requireFew } from "../../api/lists/few.ts";
-import { titleProblem } from "../../api/names/names.ts";
+import { requireTitle } from "../../api/names/names.ts";
 import { type ApiKey, type ApiKeys, requireNoMoreThanOwn } from "./api_keys.ts";
 import type { Action } from "../../../shared/rights/roles.ts";
 import { placeOf, RESOURCE_TYPES, toGrant } from "./authorizations.ts";
@@ -19,6 +19,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import { Openings } from "./openings.ts";
 import type { MachineKeys } from "./machine_keys.ts";
 import { machinePlace, notFound, type Scope } from "./scope.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** The calls of AppService about API keys and what they may do. */
 export function keyMethods(
@@ -63,8 +64,7 @@ export function keyMethods(
       if (authorizations.length === 0) {
         throw new ConnectError("authorizations: a key needs at least one", Code.InvalidArgument);
       }
-      const problem = titleProblem(name);
-      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      requireTitle("name", name);
       const wanted = await Promise.all(authorizations.map((each) => toGrant(scope, each)));
       requireNoMoreThanOwn(scope.caller, wanted.map(({ place }) => place));
       const [orgId = "", ...others] = new Set(wanted.map(({ place }) => place.orgId));
@@ -84,8 +84,7 @@ export function keyMethods(
 
     async renameKey({ id, name }, context) {
       const key = await ownedKey(await callers.scope(context), keys, id);
-      const problem = titleProblem(name);
-      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      requireTitle("name", name);
       await keys.rename(key, name);
       return { id, name };
     },
@@ -137,7 +136,9 @@ async function ownedKey(scope: Scope, keys: ApiKeys, id: string): Promise<ApiKey
 /** A copy of a training job's key would open nothing. */
 function withGrants(key: ApiKey): ApiKey {
   if (key.grants.length > 0) return key;
-  throw new ConnectError(
+  throw refusal(
+    "KEY_OF_TRAINING",
+    {},
     "this is the key of a training job and is revoked with it",
     Code.FailedPrecondition,
   );

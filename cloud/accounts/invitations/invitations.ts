@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { type ChangeFeed } from "../../storage/database/change_feed.ts";
@@ -158,7 +158,9 @@ export class Invitations {
       await sendMail({ to: email, subject, text, html: mailHtml(text, url), id: random.uuid() });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      throw new ConnectError(
+      throw refusal(
+        "MAIL_REFUSED",
+        { problem: reason },
         `the invitation is kept, but the mail server did not take the mail (${reason}); try ` +
           "ResendOrganizationInvite later",
         Code.Unavailable,
@@ -262,7 +264,9 @@ function toInvitation(row: Row): Invitation {
 }
 
 function accepted(): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "INVITATION_OVER",
+    {},
     "this invitation was accepted, withdrawn or replaced, or has expired; request another",
     Code.NotFound,
   );

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { UserGrant } from "../people/users.ts";
@@ -52,7 +52,9 @@ export async function addGrant(
     sameHolder(each.holder, holder) && each.resource === grant.resource && each.id === grant.id
   );
   if (present) {
-    throw new ConnectError(
+    throw refusal(
+      "ROLE_PRESENT",
+      { role: present.role },
       `${holder.kind} ${holder.id} has the role ${present.role} on this ${grant.resource}; take ` +
         "another one with ChangeRole",
       Code.AlreadyExists,
@@ -93,7 +95,9 @@ export async function removeGrant(
       .where("role", "=", grant.role).where("resource_type", "=", grant.resource)
       .where("resource_id", "=", grant.id).executeTakeFirst();
   if (numDeletedRows === 0n) {
-    throw new ConnectError(
+    throw refusal(
+      "CHANGED_MEANWHILE",
+      {},
       `${holder.kind} ${holder.id} has no role ${grant.role} on this ${grant.resource}`,
       Code.NotFound,
     );

@@ -9,7 +9,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
 import { createLocation } from "./creation.ts";
-import { titleProblem } from "../../api/names/names.ts";
+import { requireTitle } from "../../api/names/names.ts";
 import { type LocationMessagesOptions, toLocations } from "./location_messages.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
@@ -112,7 +112,9 @@ async function requireMovable(
 
 function requireSameOrganization(parent: LocationRow, orgId: string): void {
   if (parent.org_id === orgId) return;
-  throw new ConnectError(
+  throw refusal(
+    "OTHER_ORGANIZATION",
+    { name: parent.name },
     `parent_location_id: ${parent.name} belongs to another organisation`,
     Code.InvalidArgument,
   );
@@ -161,9 +163,4 @@ async function requireEmpty(queries: Queries, row: LocationRow): Promise<void> {
       `${inside.all.length > TOLD_NAMES ? ", …" : ""}); move or delete them first`,
     Code.FailedPrecondition,
   );
-}
-
-function requireTitle(field: string, name: string): void {
-  const problem = titleProblem(name);
-  if (problem) throw new ConnectError(`${field}: ${problem}`, Code.InvalidArgument);
 }

@@ -10,7 +10,7 @@ import { currentRecord } from "../../storage/audit/call_record.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
-import { titleProblem } from "../../api/names/names.ts";
+import { requireTitle } from "../../api/names/names.ts";
 import type { Callers } from "../access/callers.ts";
 import type { OrganizationRow } from "../access/scope.ts";
 import { giveRole } from "../people/users.ts";
@@ -39,8 +39,7 @@ export function ownOrganizationMethods(
           Code.FailedPrecondition,
         );
       }
-      const problem = titleProblem(name);
-      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      requireTitle("name", name);
       const row = await queries.transaction().execute(async (transaction) => {
         const now = clock.now();
         const orgId = await createOrganization({ queries: transaction, random, now }, name);

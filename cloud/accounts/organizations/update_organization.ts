@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Callers } from "../access/callers.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { titleProblem } from "../../api/names/names.ts";
+import { requireTitle } from "../../api/names/names.ts";
 import { importEntry } from "./default_fragments.ts";
 import { takeNamespace } from "./namespace_methods.ts";
 import { toOrganization } from "./organization_methods.ts";
@@ -29,8 +29,7 @@ export function updateOrganization(
       const { id, namespace: present } = await scope.organization(request.organizationId, "manage");
       refuseOthers(request);
       const { name, publicNamespace: namespace, defaultFragments } = request;
-      const problem = name ? titleProblem(name) : undefined;
-      if (problem) throw new ConnectError(`name: ${problem}`, Code.InvalidArgument);
+      if (name) requireTitle("name", name);
       const imports = defaultFragments?.fragments;
       for (const { fragmentId } of imports ?? []) await scope.fragment(fragmentId, "see");
       if (namespace && present !== null && present !== namespace) {

@@ -14,6 +14,7 @@ import { SealedCodes } from "../links/sealed_codes.ts";
 import type { UserRow } from "../people/users.ts";
 import type { Origin, SessionRow, Sessions, Started } from "../sessions/sessions.ts";
 import { userCode } from "./user_code.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** The session of the person who lets a program in. */
 export interface Approver {
@@ -258,7 +259,7 @@ export class ProgramSignIn {
   ): Promise<T | undefined> {
     const outcome = await this.options.limiter.attempt({ address }, look);
     if (outcome.kind === "refused") {
-      throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+      throw refusal("TOO_MANY_ATTEMPTS", {}, TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
     }
     return outcome.kind === "right" ? outcome.value : undefined;
   }
@@ -288,7 +289,9 @@ function typedCode(code: string): string {
 }
 
 function overCode(): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "CODE_WRONG",
+    {},
     "there is no such code; it was used, or is older than ten minutes",
     Code.NotFound,
   );

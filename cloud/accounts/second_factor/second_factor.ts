@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { AttemptLimiter } from "../../../shared/cloud/auth/attempt_limiter.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -59,7 +59,12 @@ export class SecondFactor {
   async confirm(user: UserRow, code: string): Promise<string[]> {
     requireNone(user);
     if (user.totp_generation === 0) {
-      throw new ConnectError("start it first with StartSecondFactor", Code.FailedPrecondition);
+      throw refusal(
+        "CHANGED_MEANWHILE",
+        {},
+        "start it first with StartSecondFactor",
+        Code.FailedPrecondition,
+      );
     }
     const { random } = this.options;
     const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(random));
@@ -72,7 +77,9 @@ export class SecondFactor {
         .values(codes.map((each) => ({ user_id: user.id, hash: hashOf(each) }))).execute();
     });
     if (isRight) return codes;
-    throw new ConnectError(
+    throw refusal(
+      "CODE_NOT_OF_NOW",
+      {},
       "code: it is not the one of this moment; is the clock of your device right?",
       Code.InvalidArgument,
     );
@@ -151,7 +158,9 @@ class WrongCode extends Error {}
 
 function requireNone(user: UserRow): void {
   if (user.totp_enabled === 0) return;
-  throw new ConnectError(
+  throw refusal(
+    "CHANGED_MEANWHILE",
+    {},
     "this account has a second factor; remove it first to set up another",
     Code.FailedPrecondition,
   );

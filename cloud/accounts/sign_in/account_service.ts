@@ -168,7 +168,12 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
         .where("user_id", "=", user.id).where("issuer", "=", issuer)
         .where("subject", "=", subject).executeTakeFirst();
       if (numDeletedRows > 0n) return {};
-      throw new ConnectError("no such account of an issuer is linked to yours", Code.NotFound);
+      throw refusal(
+        "CHANGED_MEANWHILE",
+        {},
+        "no such account of an issuer is linked to yours",
+        Code.NotFound,
+      );
     },
 
     async changePassword({ oldPassword, newPassword }, context) {
@@ -185,7 +190,7 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
           )
           .executeTakeFirst();
         if (changed.numUpdatedRows === 0n) {
-          throw new ConnectError("the password was changed just now", Code.Aborted);
+          throw refusal("CHANGED_MEANWHILE", {}, "the password was changed just now", Code.Aborted);
         }
       });
       await sessions.end(user.id, { allBut: person.sessionId });
@@ -221,7 +226,9 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
         : { id: sessionId || person.sessionId };
       const ended = await sessions.end(person.userId, which);
       if (ended === 0 && sessionId !== "") {
-        throw new ConnectError(
+        throw refusal(
+          "NOT_FOUND",
+          { id: sessionId },
           `you have no open session with id ${JSON.stringify(sessionId)}`,
           Code.NotFound,
         );
@@ -242,7 +249,12 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
     async removeSecondFactor({ password, code }, context) {
       const { user } = await caller(context);
       if (user.totp_enabled === 0) {
-        throw new ConnectError("this account has no second factor", Code.FailedPrecondition);
+        throw refusal(
+          "CHANGED_MEANWHILE",
+          {},
+          "this account has no second factor",
+          Code.FailedPrecondition,
+        );
       }
       await provePassword(user, password, context);
       if (!await secondFactor.take(user, code)) {

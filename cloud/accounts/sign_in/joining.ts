@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { AttemptLimiter } from "../../../shared/cloud/auth/attempt_limiter.ts";
 import { currentRecord } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -61,7 +61,7 @@ export class Joining {
     if (isKnown) {
       const proven = await signIn.prove({ email, password, code }, origin);
       if (proven === "second factor required") {
-        throw new ConnectError("code: it is missing", Code.Unauthenticated);
+        throw refusal("MISSING", { field: "code" }, "code: it is missing", Code.Unauthenticated);
       }
     } else {
       requirePassword("password", password, email);

@@ -1,10 +1,11 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { currentRecord } from "../../storage/audit/call_record.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Invitations } from "../invitations/invitations.ts";
 import { userByEmail, type UserRow } from "../people/users.ts";
 import type { IssuedIdentity, SingleSignOnSettings } from "./settings.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface IdentitiesOptions {
   readonly queries: Queries;
@@ -34,7 +35,9 @@ export class Identities {
       return linked;
     }
     if (!isVerified || email === "") {
-      throw new ConnectError(
+      throw refusal(
+        "ADDRESS_UNVERIFIED",
+        {},
         "the issuer does not report that your e-mail address is verified; have it verified there, or " +
           "sign in another way and link the account",
         Code.PermissionDenied,
@@ -63,7 +66,9 @@ export class Identities {
       const linked = await this.#linkedTo(transaction, identity);
       if (linked?.id === userId) return;
       if (linked) {
-        throw new ConnectError(
+        throw refusal(
+          "IDENTITY_TAKEN",
+          {},
           "this account of the issuer signs somebody else in here",
           Code.AlreadyExists,
         );
@@ -90,7 +95,9 @@ export class Identities {
     const other = await transaction.selectFrom("single_sign_on_identities").select("subject")
       .where("user_id", "=", userId).where("issuer", "=", issuer).executeTakeFirst();
     if (other) {
-      throw new ConnectError(
+      throw refusal(
+        "IDENTITY_OTHER",
+        {},
         "another account of this issuer is linked to this person; unlink it first",
         Code.PermissionDenied,
       );
@@ -114,7 +121,9 @@ export class Identities {
     if (domains.length === 0) return;
     const domain = email.slice(email.lastIndexOf("@") + 1);
     if (isVerified && domains.includes(domain)) return;
-    throw new ConnectError(
+    throw refusal(
+      "DOMAIN_REFUSED",
+      { domains: domains.join(", ") },
       `this cloud admits verified addresses of ${domains.join(", ")} only`,
       Code.PermissionDenied,
     );
@@ -122,7 +131,9 @@ export class Identities {
 }
 
 function notInvited(email: string): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "NOT_INVITED",
+    { email },
     `nobody with the address ${email} is invited here; ask an owner for an invitation`,
     Code.PermissionDenied,
   );

@@ -1,10 +1,11 @@
 import type { Configuration } from "openid-client";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { normalEmail } from "../people/emails.ts";
 import type { IssuedIdentity, SingleSignOnSettings } from "./settings.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What this side remembers of somebody whom it sent to the issuer. */
 export interface AuthorizationChecks {
@@ -107,7 +108,12 @@ export class Issuer {
     if (error instanceof library.AuthorizationResponseError) {
       // The rest of the answer is anybody's text.
       const word = /^[a-z_]{1,40}$/.exec(error.error)?.[0] ?? "error";
-      return new ConnectError(`${this.name} did not sign you in (${word})`, Code.Unauthenticated);
+      return refusal(
+        "ISSUER_FAILED",
+        { name: this.name },
+        `${this.name} did not sign you in (${word})`,
+        Code.Unauthenticated,
+      );
     }
     const { message, cause } = toError(error);
     this.deps.log.warn("an answer of the issuer does not hold", {
@@ -119,7 +125,9 @@ export class Issuer {
     const isOurs = error instanceof library.ClientError ||
       error instanceof library.ResponseBodyError;
     return isOurs && !isNetworkFailure(error)
-      ? new ConnectError(
+      ? refusal(
+        "ISSUER_FAILED",
+        { name: this.name },
         `the answer of ${this.name} does not hold; try again`,
         Code.Unauthenticated,
       )
@@ -127,7 +135,9 @@ export class Issuer {
   }
 
   #unreachable(): ConnectError {
-    return new ConnectError(
+    return refusal(
+      "ISSUER_AWAY",
+      { name: this.name },
       `${this.name} cannot be reached just now; sign in with your e-mail address and password, ` +
         "or try again later",
       Code.Unavailable,

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import {
   answerUrl,
   type AuthorizationRequest,
@@ -11,6 +11,7 @@ import type { HeaderOf } from "./cookies.ts";
 import { type Text, withValues } from "../../../shared/rpc/reason_texts.ts";
 import { pageTexts } from "./page_texts.ts";
 import type { Page } from "./pages.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface ProgramPagesOptions {
   readonly programs: ProgramSignIn;
@@ -43,7 +44,9 @@ export class ProgramPages {
     const { current, programs } = this.options;
     const wanted = authorizationRequest(value);
     if (!wanted) {
-      throw new ConnectError(
+      throw refusal(
+        "PROGRAM_LINK_WRONG",
+        {},
         "this is no request of a program on this computer; sign in with machine login",
         Code.InvalidArgument,
       );

@@ -16,6 +16,7 @@ import { cookie, cookieValue, type HeaderOf, isFromOwnPage, returnPath } from ".
 import { pageTexts } from "./page_texts.ts";
 import { type Page, pageHtml } from "./pages.ts";
 import { type Language, reasons } from "../../../shared/rpc/reason_texts.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface SingleSignOnRoutesOptions {
   readonly issuer: Issuer;
@@ -58,7 +59,7 @@ export class SingleSignOnRoutes {
         throw new ConnectError("begin this on a page of this cloud", Code.PermissionDenied);
       }
       linking = await current.of(header);
-      if (!linking) throw new ConnectError("sign in first", Code.Unauthenticated);
+      if (!linking) throw refusal("SESSION_OVER", {}, "sign in first", Code.Unauthenticated);
     }
     const back = returnPath(url.searchParams.get("return_to"));
     const { url: location, checks } = await issuer.authorization(this.#redirectUri);
@@ -97,7 +98,7 @@ export class SingleSignOnRoutes {
       }
     });
     if (outcome.kind !== "right") {
-      throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+      throw refusal("TOO_MANY_ATTEMPTS", {}, TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
     }
     const { identity } = outcome.value;
     if (flow.linking) {
@@ -192,7 +193,9 @@ function codePage(token: string): Page {
 }
 
 function over(): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "SIGN_IN_OVER",
+    {},
     "this sign-in was finished, was begun in another browser, or took too long; begin again",
     Code.Unauthenticated,
   );

@@ -1,4 +1,5 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Entries of a list in a request that are taken, where the list has no bound of its own. */
 export const MOST_ENTRIES = 1_000;
@@ -13,5 +14,10 @@ export const MOST_ENTRIES = 1_000;
  */
 export function requireFew(field: string, list: readonly unknown[] | undefined): void {
   if (list === undefined || list.length <= MOST_ENTRIES) return;
-  throw new ConnectError(`${field}: there are more than ${MOST_ENTRIES}`, Code.InvalidArgument);
+  throw refusal(
+    "TOO_MANY",
+    { most: MOST_ENTRIES },
+    `${field}: there are more than ${MOST_ENTRIES}`,
+    Code.InvalidArgument,
+  );
 }

@@ -1,5 +1,5 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import type { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import {
@@ -11,7 +11,7 @@ import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type Scope } from "../../accounts/access/scope.ts";
 import { fileIdsOf } from "../ingest/binary_ids.ts";
 import { filesByIds } from "../ingest/binary_methods.ts";
-import { invalid } from "../ingest/capture.ts";
+import { invalid, tooMany } from "../ingest/capture.ts";
 import { checkedName } from "../ingest/names.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { DatasetsTable } from "../../storage/database/data_schema.ts";
@@ -97,7 +97,7 @@ export function datasetService(
 
     async listDatasetsByIDs({ ids }, context) {
       const scope = await callers.scope(context);
-      if (ids.length > MOST_IDS) throw invalid("ids", `there are more than ${MOST_IDS}`);
+      if (ids.length > MOST_IDS) throw tooMany("ids", MOST_IDS);
       if (ids.length === 0) return { datasets: [] };
       const rows = await scope.datasets().selectAll().where("id", "in", ids).orderBy("name")
         .execute();
@@ -146,7 +146,9 @@ export function datasetMethods(
       const scope = await callers.scope(context);
       const dataset = await datasetOf(scope, request.datasetId, "manage");
       if (dataset.type !== "binary") {
-        throw new ConnectError(
+        throw refusal(
+          "DATASET_OF_SEQUENCES",
+          { name: dataset.name },
           `the dataset ${JSON.stringify(dataset.name)} holds sequences; add files to another one`,
           Code.FailedPrecondition,
         );

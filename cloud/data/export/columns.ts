@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What the values of a column are; `json` where they differ, or are lists. */
 export type ColumnType = "number" | "boolean" | "text" | "json";
@@ -41,7 +42,9 @@ export class ColumnFinder {
       this.#types.set(path, before === undefined || type === undefined ? type : "json");
     }
     if (this.#types.size > MOST_COLUMNS) {
-      throw new ConnectError(
+      throw refusal(
+        "COLUMNS_MANY",
+        { most: MOST_COLUMNS },
         `the readings have more than ${MOST_COLUMNS} fields, too many for columns; ` +
           "export them as JSON lines",
         Code.FailedPrecondition,

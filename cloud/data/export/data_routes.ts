@@ -21,6 +21,7 @@ import type { SequenceExports } from "../sequences/sequence_exports.ts";
 import { byteStream } from "./byte_stream.ts";
 import { isFormat } from "./format_names.ts";
 import { CONTENT_TYPES, exported } from "./formats.ts";
+import { reasonOf, refusal as refusalOf } from "../../../shared/rpc/reasons.ts";
 
 export interface DataRoutesOptions {
   readonly queries: Queries;
@@ -64,7 +65,8 @@ export function dataRoutes(options: DataRoutesOptions) {
       case "export":
         return await withScope(http, request, async (scope) => {
           if (exports >= MOST_EXPORTS) {
-            return refusal(503, `${MOST_EXPORTS} exports are running; try again in a while`);
+            const message = `${MOST_EXPORTS} exports are running; try again in a while`;
+            throw refusalOf("TRY_LATER", {}, message, Code.Unavailable);
           }
           exports++;
           try {
@@ -84,7 +86,10 @@ export function dataRoutes(options: DataRoutesOptions) {
       return await answer(request);
     } catch (error) {
       if (!(error instanceof ConnectError)) throw error;
-      return refusal(STATUS[error.code] ?? 500, error.rawMessage);
+      return Response.json(
+        { error: error.rawMessage, ...reasonOf(error) },
+        { status: STATUS[error.code] ?? 500, headers: { "cache-control": "no-store" } },
+      );
     }
   };
 }
@@ -94,6 +99,7 @@ const STATUS: Readonly<Partial<Record<Code, number>>> = {
   [Code.PermissionDenied]: 403,
   [Code.NotFound]: 404,
   [Code.FailedPrecondition]: 409,
+  [Code.Unavailable]: 503,
 };
 
 async function withScope(

@@ -1,4 +1,4 @@
-import type { ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type {
   BinaryID,
   DataService,
@@ -11,7 +11,8 @@ import type { Random } from "../../storage/keys/random.ts";
 import { filteredFiles } from "./binary_filter.ts";
 import { fileIdOf, fileIdsOf } from "./binary_ids.ts";
 import { filesByIds } from "./binary_methods.ts";
-import { invalid } from "./capture.ts";
+import { invalid, tooLong, tooMany } from "./capture.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface AnnotationMethodsOptions {
   readonly callers: Callers;
@@ -141,10 +142,15 @@ function namedFile(
 
 function readTags(tags: readonly string[]): string[] {
   if (tags.length === 0) throw invalid("tags", "there are none");
-  if (tags.length > MOST_TAGS) throw invalid("tags", `there are more than ${MOST_TAGS}`);
+  if (tags.length > MOST_TAGS) throw tooMany("tags", MOST_TAGS);
   const wrong = tags.findIndex((tag) => tag === "" || tag.length > LONGEST_LABEL);
   if (wrong < 0) return [...new Set(tags)];
-  throw invalid(`tags[${wrong}]`, `a tag has 1 to ${LONGEST_LABEL} characters`);
+  throw refusal(
+    "LABEL_INVALID",
+    { label: tags[wrong] ?? "", most: LONGEST_LABEL },
+    `tags[${wrong}]: a tag has 1 to ${LONGEST_LABEL} characters`,
+    Code.InvalidArgument,
+  );
 }
 
 async function addTags(
@@ -199,9 +205,7 @@ function readBox(box: {
 }) {
   const { label, xMin, yMin, xMax, yMax, confidence } = box;
   if (label === "") throw invalid("label", "it is missing");
-  if (label.length > LONGEST_LABEL) {
-    throw invalid("label", `it is longer than ${LONGEST_LABEL} characters`);
-  }
+  if (label.length > LONGEST_LABEL) throw tooLong("label", LONGEST_LABEL);
   const corners = { x_min: xMin, y_min: yMin, x_max: xMax, y_max: yMax };
   for (const [name, value] of Object.entries({ ...corners, confidence: confidence ?? 0 })) {
     if (value >= 0 && value <= 1) continue;

@@ -1,5 +1,5 @@
 import type { BinaryID } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
-import { invalid } from "./capture.ts";
+import { invalid, tooMany } from "./capture.ts";
 
 /** What names a file in calls: `organisation/location/file`. */
 export function binaryDataId(
@@ -29,6 +29,6 @@ export function fileIdsOf(
     ...request.binaryIds.map((id, index) => fileIdOf(id.fileId, `binary_ids[${index}].file_id`)),
   ];
   if (ids.length === 0) throw invalid("binary_data_ids", "there are none");
-  if (ids.length > MOST_IDS) throw invalid("binary_data_ids", `there are more than ${MOST_IDS}`);
+  if (ids.length > MOST_IDS) throw tooMany("binary_data_ids", MOST_IDS);
   return [...new Set(ids)];
 }

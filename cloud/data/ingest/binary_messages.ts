@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import {
   AnnotationsSchema,
@@ -16,6 +16,7 @@ import { captureMetadata } from "./capture_metadata.ts";
 import type { FileUrls } from "./file_urls.ts";
 import type { NamedSource } from "./filters.ts";
 import { timestampOf } from "./times.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type FileRow = Selectable<BinaryDataTable>;
 /** A file with where it was captured, under the names of now. */
@@ -80,7 +81,9 @@ export async function readWhole(
   file: FileRow,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (file.size > MOST_BYTES_IN_ANSWER) {
-    throw new ConnectError(
+    throw refusal(
+      "TOO_LARGE",
+      { most: MOST_BYTES_IN_ANSWER },
       `the file ${file.id} has ${file.size} bytes, and an answer holds ${MOST_BYTES_IN_ANSWER}; ` +
         "leave include_binary out and download it from metadata.uri",
       Code.ResourceExhausted,
@@ -91,19 +94,26 @@ export async function readWhole(
   } catch (error) {
     if (!(error instanceof BlobStorageError)) throw error;
     const message = "the storage of files is unavailable; try again later";
-    throw new ConnectError(message, Code.Unavailable, undefined, undefined, error);
+    throw refusal("STORAGE_AWAY", {}, message, Code.Unavailable, error);
   }
 }
 
 async function readBytes(store: BlobStore, file: FileRow): Promise<Uint8Array<ArrayBuffer>> {
   using opened = await store.read(file.id);
   if (!opened) {
-    throw new ConnectError(`the bytes of the file ${file.id} were deleted`, Code.DataLoss);
+    throw refusal(
+      "FILE_GONE",
+      { id: file.id },
+      `the bytes of the file ${file.id} were deleted`,
+      Code.DataLoss,
+    );
   }
   const bytes = new Uint8Array(file.size);
   for (let at = 0; at < bytes.length;) {
     const count = await opened.read(bytes.subarray(at));
-    if (count === null) throw new ConnectError(`the file ${file.id} is cut`, Code.DataLoss);
+    if (count === null) {
+      throw refusal("FILE_GONE", { id: file.id }, `the file ${file.id} is cut`, Code.DataLoss);
+    }
     at += count;
   }
   return bytes;

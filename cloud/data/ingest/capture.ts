@@ -11,6 +11,7 @@ import { parametersToJson } from "./parameters.ts";
 import type { CaptureMethod } from "./sources.ts";
 import { microseconds } from "./times.ts";
 import type { ExactTimes } from "./upload_identity.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What an upload says of itself, checked. */
 export interface Capture extends CaptureMethod {
@@ -161,6 +162,21 @@ export function mimeTypeOf(capture: Capture, metadata?: SensorMetadata): string 
     TYPES[capture.fileExtension.toLowerCase()] || "application/octet-stream";
 }
 
+/** For what only programs get wrong; what a person can, has a reason: see {@link refusal}. */
 export function invalid(path: string, problem: string): ConnectError {
   return new ConnectError(`${path}: ${problem}`, Code.InvalidArgument);
+}
+
+export function tooMany(path: string, most: number): ConnectError {
+  return refusal(
+    "TOO_MANY",
+    { most },
+    `${path}: there are more than ${most}`,
+    Code.InvalidArgument,
+  );
+}
+
+export function tooLong(path: string, most: number, unit = "characters"): ConnectError {
+  const message = `${path}: it is longer than ${most} ${unit}`;
+  return refusal("TOO_LONG", { most }, message, Code.InvalidArgument);
 }

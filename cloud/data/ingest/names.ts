@@ -1,4 +1,5 @@
-import { invalid } from "./capture.ts";
+import { Code } from "@connectrpc/connect";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 const LONGEST_NAME = 200;
 
@@ -10,7 +11,8 @@ const LONGEST_NAME = 200;
  */
 export function checkedName(name: string): string {
   const trimmed = name.trim();
-  if (trimmed === "") throw invalid("name", "it is missing");
-  if (trimmed.length <= LONGEST_NAME) return trimmed;
-  throw invalid("name", `it is longer than ${LONGEST_NAME} characters`);
+  if (trimmed !== "" && trimmed.length <= LONGEST_NAME) return trimmed;
+  const problem = trimmed === "" ? "it is missing" : `it is longer than ${LONGEST_NAME} characters`;
+  const values = { most: LONGEST_NAME };
+  throw refusal("TITLE_INVALID", values, `name: ${problem}`, Code.InvalidArgument);
 }

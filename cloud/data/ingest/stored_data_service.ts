@@ -1,4 +1,4 @@
-import type { ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type { StoredDataService } from "../../../shared/gen/machine/cloud/v1/data_pb.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -9,6 +9,7 @@ import type { Readings } from "./readings.ts";
 import { sourcesOfMethod } from "./tabular_methods.ts";
 import { timestampOf } from "./times.ts";
 import { readSettings, readUsage, writeSettings } from "./usage.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface StoredDataServiceOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -86,9 +87,12 @@ export function storedDataService(
       if (!settings) throw invalid("settings", "they are missing");
       const { retentionDays, quotaBytes } = settings;
       if (retentionDays === 0 || Number(retentionDays) > MOST_RETENTION_DAYS) {
-        throw invalid(
-          "settings.retention_days",
-          `it must lie between 1 and ${MOST_RETENTION_DAYS}; leave it out to keep data forever`,
+        throw refusal(
+          "NUMBER_INVALID",
+          { least: 1, most: MOST_RETENTION_DAYS },
+          `settings.retention_days: it must lie between 1 and ${MOST_RETENTION_DAYS}; leave it out ` +
+            "to keep data forever",
+          Code.InvalidArgument,
         );
       }
       if (Number(quotaBytes) > Number.MAX_SAFE_INTEGER) {

@@ -1,6 +1,6 @@
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import { requireFew } from "../../api/lists/few.ts";
 import { canonicalJson } from "../../../shared/base/json/json.ts";
 import {
@@ -29,6 +29,7 @@ import {
   sourcesFor,
 } from "./filters.ts";
 import { timestampOf } from "./times.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface TabularMethodsOptions {
   readonly callers: Callers;
@@ -57,7 +58,9 @@ export function tabularMethods(options: TabularMethodsOptions): Methods {
       const filter = dataRequest?.filter;
       const sources = holdsReadings(filter) ? await sourcesFor(scope, sourceFilter(filter)) : [];
       if (sources.length > MOST_SOURCES) {
-        throw new ConnectError(
+        throw refusal(
+          "TOO_MUCH_MATCHES",
+          { most: MOST_SOURCES },
           `data_request.filter: ${sources.length} sources match; more than ${MOST_SOURCES} cannot ` +
             "be read at once. Name a location, machine, part or component",
           Code.ResourceExhausted,

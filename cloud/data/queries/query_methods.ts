@@ -6,7 +6,7 @@ import {
 import { grantsFor, organizationOf } from "../../accounts/access/caller.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type Scope } from "../../accounts/access/scope.ts";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { invalid, tooLong } from "../ingest/capture.ts";
 import { LONGEST_QUERY, type QueryScope } from "./query_form.ts";
 import type { QueryRunner } from "./query_runner.ts";
 import { stagesOf } from "./saved_query_methods.ts";
@@ -24,9 +24,7 @@ export function queryMethods(
   return {
     async tabularDataBySQL({ organizationId, sqlQuery }, context) {
       const scope = await queryScope(await callers.scope(context), organizationId);
-      if (sqlQuery.length > LONGEST_QUERY) {
-        throw invalid("sql_query", `it is longer than ${LONGEST_QUERY} characters`);
-      }
+      if (sqlQuery.length > LONGEST_QUERY) throw tooLong("sql_query", LONGEST_QUERY);
       const query = { kind: "sql", text: sqlQuery } as const;
       return { rawData: await runner.run({ scope, query }, context.signal) };
     },
@@ -68,8 +66,4 @@ async function ownPipeline(
   if (!row) throw notFound("data pipeline", pipelineId);
   if (!grants.some(({ resource }) => resource === "organization")) caller.refuse("data pipeline");
   return row.id;
-}
-
-function invalid(path: string, problem: string): ConnectError {
-  return new ConnectError(`${path}: ${problem}`, Code.InvalidArgument);
 }

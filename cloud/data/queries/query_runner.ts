@@ -82,7 +82,7 @@ export class QueryRunner {
           Code.InvalidArgument,
         );
       case "too-large":
-        throw new ConnectError(outcome.message, Code.ResourceExhausted);
+        throw refusal("QUERY_LARGE", {}, outcome.message, Code.ResourceExhausted);
       case "too-slow":
         throw refusal(
           "QUERY_SLOW",

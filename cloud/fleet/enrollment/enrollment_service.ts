@@ -34,6 +34,7 @@ import {
 } from "./enrollments.ts";
 import { DEFAULT_PATTERN, freeName, nameByPattern, patternProblem } from "./machine_names.ts";
 import { readTemplate, requireUsable, type Template } from "./machine_template.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface EnrollmentServiceOptions extends EnrollmentsOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -148,7 +149,7 @@ export function enrollmentService(
       const { address } = context.values.get(peerKey);
       const found = await limiter.attempt({ address }, () => enrollments.tokenOf(request.token));
       if (found.kind === "refused") {
-        throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+        throw refusal("TOO_MANY_ATTEMPTS", {}, TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
       }
       if (found.kind === "wrong") {
         throw new ConnectError(
@@ -299,7 +300,9 @@ async function requireFreeName(
   const problem = machineNameProblem(name);
   if (problem) throw invalid(`name: ${JSON.stringify(name)} cannot be a name: ${problem}`);
   if (!(await takenNames(queries, locationId)).has(name)) return;
-  throw new ConnectError(
+  throw refusal(
+    "NAME_TAKEN",
+    { name },
     `name: the location has another machine named ${JSON.stringify(name)}`,
     Code.AlreadyExists,
   );

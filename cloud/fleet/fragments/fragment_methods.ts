@@ -1,5 +1,5 @@
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type {
   AppService,
   Fragment as FragmentMessage,
@@ -23,6 +23,7 @@ import { type FragmentRollouts, startRollout } from "./fragment_rollouts.ts";
 import { createFragment, deleteFragment, revisionText, saveFragment } from "./fragment_save.ts";
 import { revisionNumber } from "./fragment_sources.ts";
 import { usageByRevision, usageOf } from "./fragment_usage.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface FragmentMethodsOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -67,7 +68,9 @@ export function fragmentMethods(
       const row = await scope.fragment(id, "see");
       const number = version ? await revisionNumber(queries, row.id, version) : row.revision_number;
       if (number === undefined) {
-        throw new ConnectError(
+        throw refusal(
+          "VERSION_UNKNOWN",
+          { version: version ?? "" },
           `the fragment has no revision or tag ${JSON.stringify(version)}`,
           Code.NotFound,
         );
@@ -199,7 +202,7 @@ export function fragmentMethods(
           .where("fragment_id", "=", row.id).where("tag", "=", tag).executeTakeFirst();
         if (gone.numDeletedRows === 0n) {
           const message = `the fragment has no tag ${JSON.stringify(tag)}`;
-          throw new ConnectError(message, Code.NotFound);
+          throw refusal("VERSION_UNKNOWN", { version: tag }, message, Code.NotFound);
         }
         // Who requested the tag is notified that it was deleted, and keeps what it had.
         await startRollout(transaction, row.id, scope.caller.actor, clock.now());
@@ -241,7 +244,9 @@ async function tagsOf(queries: Queries, fragmentId: string) {
 /** A tag never looks like a revision. */
 function requireTag(tag: string): void {
   if (/^[a-uw-z_-][a-z0-9_-]{0,59}$/.test(tag)) return;
-  throw new ConnectError(
+  throw refusal(
+    "FRAGMENT_TAG_INVALID",
+    { tag },
     `tag: ${JSON.stringify(tag)} is no tag: allowed are a-z, 0-9, _ and -, neither a digit nor ` +
       "`v` first, 60 characters at most",
     Code.InvalidArgument,

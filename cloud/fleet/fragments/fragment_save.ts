@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { formatProblem } from "../../../shared/config/problem.ts";
 import { sameJson } from "../../../shared/base/json/json.ts";
 import { validateForSave } from "../../../shared/config/validate.ts";
@@ -141,7 +141,12 @@ export async function revisionText(
   const row = await queries.selectFrom("fragment_revisions").select("config")
     .where("fragment_id", "=", fragmentId).where("number", "=", number).executeTakeFirst();
   if (row) return row.config;
-  throw new ConnectError(`the fragment has no revision ${number}`, Code.NotFound);
+  throw refusal(
+    "VERSION_UNKNOWN",
+    { version: number },
+    `the fragment has no revision ${number}`,
+    Code.NotFound,
+  );
 }
 
 async function insertRevision(
@@ -171,7 +176,9 @@ async function insertRevision(
 
 async function requireFreeName(queries: Queries, row: FragmentRow): Promise<void> {
   if (row.name.trim() === "" || row.name.length > LONGEST_NAME || /\p{Cc}/u.test(row.name)) {
-    throw new ConnectError(
+    throw refusal(
+      "TITLE_INVALID",
+      { most: LONGEST_NAME },
       `name: must have 1 to ${LONGEST_NAME} characters, none of them a control character`,
       Code.InvalidArgument,
     );
@@ -195,7 +202,9 @@ async function requireValid(
   config: ConfigDocument,
 ): Promise<void> {
   const problem = sizeProblem(config);
-  if (problem) throw new ConnectError(`the fragment ${problem}`, Code.InvalidArgument);
+  if (problem) {
+    throw refusal("FRAGMENT_REFUSED", { problem }, `the fragment ${problem}`, Code.InvalidArgument);
+  }
   const draft = { id: row.id, orgId: row.org_id, revision: "draft", config: config.value };
   try {
     const resolved = await tryOut(queries, draft, row.id, config.value);

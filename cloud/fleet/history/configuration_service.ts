@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import {
   type ConfigRevision,
   ConfigRevisionSchema,
@@ -18,6 +18,7 @@ import { resolveFor, sourcePath } from "../fragments/part_resolution.ts";
 import type { RevisionRow, Revisions } from "../machines/revisions.ts";
 import { changesText, compareConfigs } from "./compare.ts";
 import { driftOf } from "./drift.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface ConfigurationServiceOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -170,7 +171,9 @@ async function savedConfig(queries: Queries, part: PartRow, number: bigint) {
   const row = await queries.selectFrom("part_revisions").select("config")
     .where("part_id", "=", part.id).where("number", "=", Number(number)).executeTakeFirst();
   if (row) return parseDocument(row.config);
-  throw new ConnectError(
+  throw refusal(
+    "VERSION_UNKNOWN",
+    { version: String(number) },
     `the part has no revision ${number}; it has 1 to ${part.revision_number}`,
     Code.NotFound,
   );

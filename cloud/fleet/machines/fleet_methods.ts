@@ -4,7 +4,7 @@ import { type MachineRow, partPlace, type Scope } from "../../accounts/access/sc
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
-import { machineNameProblem } from "../../api/names/names.ts";
+import { LONGEST_MACHINE_NAME, machineNameProblem } from "../../api/names/names.ts";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { savedHow } from "../fragments/saved_how.ts";
 import { type PartsChange, withRemoteRevisions } from "./remote_revisions.ts";
@@ -76,7 +76,9 @@ export function fleetMethods(
         ? undefined
         : await scope.location(locationId, "manage");
       if (target && target.org_id !== machine.org_id) {
-        throw new ConnectError(
+        throw refusal(
+          "OTHER_ORGANIZATION",
+          { name: target.name },
           `location: ${target.name} belongs to another organisation; delete the machine and make ` +
             "it there again",
           Code.InvalidArgument,
@@ -234,7 +236,9 @@ async function moveParts(
   const double = await queries.selectFrom("parts").select("dns_label")
     .where("machine_id", "=", machine.id).where("dns_label", "in", labels).executeTakeFirst();
   if (double) {
-    throw new ConnectError(
+    throw refusal(
+      "NAME_TAKEN",
+      { name: double.dns_label },
       `location: a part there has the host name ${double.dns_label} already`,
       Code.AlreadyExists,
     );
@@ -271,5 +275,10 @@ function requireName(field: string, name: string): void {
   const problem = machineNameProblem(name);
   if (problem === undefined) return;
   const message = `${field}: ${JSON.stringify(name)} cannot be a name: ${problem}`;
-  throw refusal("NAME_INVALID", { name }, message, Code.InvalidArgument);
+  throw refusal(
+    "NAME_INVALID",
+    { name, most: LONGEST_MACHINE_NAME },
+    message,
+    Code.InvalidArgument,
+  );
 }

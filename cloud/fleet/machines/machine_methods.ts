@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type {
   AppService,
   Robot,
@@ -19,7 +19,7 @@ import type { SharedSecrets } from "../../accounts/access/secrets.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { inOrder, inSlices } from "../../api/paging/slices.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
-import { machineNameProblem } from "../../api/names/names.ts";
+import { LONGEST_MACHINE_NAME, machineNameProblem } from "../../api/names/names.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import type { Presence } from "../presence/presence.ts";
 import type { RecentDocuments } from "../configuration/recent_documents.ts";
@@ -30,6 +30,7 @@ import { savedHow } from "../fragments/saved_how.ts";
 import { toHistoryEntry, toRobot, toRobotPart } from "./robot_messages.ts";
 import type { Restarts } from "./restarts.ts";
 import type { Revisions } from "./revisions.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface MachineMethodsOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -127,7 +128,9 @@ async function partEdit(request: UpdateRobotPartRequest, documents: RecentDocume
   const { name, lastKnownUpdate, robotConfig, robotConfigJson } = request;
   const problem = name === "" ? undefined : machineNameProblem(name);
   if (problem) {
-    throw new ConnectError(
+    throw refusal(
+      "NAME_INVALID",
+      { name, most: LONGEST_MACHINE_NAME },
       `name: ${JSON.stringify(name)} is no name for a part: ${problem}`,
       Code.InvalidArgument,
     );

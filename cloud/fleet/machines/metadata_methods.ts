@@ -1,10 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { ResourceMetadataTable } from "../../storage/database/fragment_schema.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface MetadataMethodsOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -75,7 +76,9 @@ async function writeMetadata(
 ) {
   const text = JSON.stringify(data ?? {});
   if (text.length > LONGEST_METADATA) {
-    throw new ConnectError(
+    throw refusal(
+      "TOO_LONG",
+      { most: LONGEST_METADATA },
       `data: has ${text.length} characters as JSON; ${LONGEST_METADATA} are allowed`,
       Code.InvalidArgument,
     );

@@ -1,6 +1,7 @@
 /** Calls to devices that take them from the stream they hold open; knows no transport. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { CancelSignal } from "../../../shared/rpc/client/call_channel.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Largest request, as machine-micro-server takes it. Bytes. */
 export const MOST_REQUEST_BYTES = 32 * 1024;
@@ -112,10 +113,12 @@ export class DeviceCalls {
     const device = this.#devices.get(partId);
     if (!device) throw away();
     if (!mayWait([...device.waiting], call)) {
-      throw new ConnectError("too many calls wait for this device", Code.ResourceExhausted);
+      throw refusal("TRY_LATER", {}, "too many calls wait for this device", Code.ResourceExhausted);
     }
     if (call.request.length > MOST_REQUEST_BYTES) {
-      throw new ConnectError(
+      throw refusal(
+        "TOO_LARGE",
+        { most: MOST_REQUEST_BYTES },
         `the request is larger than ${MOST_REQUEST_BYTES} bytes`,
         Code.ResourceExhausted,
       );
@@ -228,7 +231,7 @@ function nextOf(
 }
 
 function away(): ConnectError {
-  return new ConnectError("the machine is offline", Code.Unavailable);
+  return refusal("OFFLINE", {}, "the machine is offline", Code.Unavailable);
 }
 
 function errorOf({ response, code, message }: DeviceAnswer): ConnectError | undefined {
@@ -237,7 +240,9 @@ function errorOf({ response, code, message }: DeviceAnswer): ConnectError | unde
     return new ConnectError(message.slice(0, MOST_TEXT), known);
   }
   if (response.length <= MOST_ANSWER_BYTES) return undefined;
-  return new ConnectError(
+  return refusal(
+    "TOO_LARGE",
+    { most: MOST_ANSWER_BYTES },
     `the device's answer is larger than ${MOST_ANSWER_BYTES} bytes`,
     Code.ResourceExhausted,
   );

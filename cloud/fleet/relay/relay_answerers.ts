@@ -1,5 +1,5 @@
 /** Answers calls over WebRTC in the place of devices; loaded with the first of them. */
-import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import { type Client, Code, createClient } from "@connectrpc/connect";
 import type { Timer } from "../../../shared/base/time/clock.ts";
 import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
@@ -13,6 +13,7 @@ import { weriftPeers } from "../../../shared/rtc/webrtc/werift_peers.ts";
 import type { CallerFacts, ReachedPart } from "./reaching_caller.ts";
 import { type RelayOptions, TICKET_METADATA } from "./relay_options.ts";
 import { RelayedConnections } from "./relayed_connections.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Connections to the devices of this cloud; each takes about 1 MB here. */
 export const MOST_CONNECTIONS = 256;
@@ -117,7 +118,7 @@ export class RelayAnswerers {
   #callerOf(part: ReachedPart, { callerMetadata }: AnsweredCall): CallerFacts {
     const found = this.options.callerOf(callerMetadata[TICKET_METADATA] ?? "");
     if (found?.part.id === part.id) return found.facts;
-    throw new ConnectError("the call took too long; call again", Code.DeadlineExceeded);
+    throw refusal("CALL_SLOW", {}, "the call took too long; call again", Code.DeadlineExceeded);
   }
 
   #peersOf({ org_id: orgId }: ReachedPart): RtcPeers {

@@ -23,6 +23,7 @@ import {
   ownerOf,
   type ReachedPart,
 } from "./reaching_caller.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Connections of one caller to devices. */
 export const MOST_OF_CALLER = 16;
@@ -70,7 +71,9 @@ export class RelayedConnections {
     const owner = ownerOf(facts);
     const own = [...this.#open].filter((each) => ownerOf(each.facts) === owner);
     if (own.length < MOST_OF_CALLER) return;
-    throw new ConnectError(
+    throw refusal(
+      "LIMIT_REACHED",
+      { most: MOST_OF_CALLER },
       `you have ${MOST_OF_CALLER} connections to devices through this cloud; close one`,
       Code.ResourceExhausted,
     );
@@ -157,7 +160,9 @@ export class RelayedConnections {
     const [, service = "", method = ""] = call.path.split("/");
     const right = machineRight(service, method);
     if (right !== "open" && !roleAllows(role, right)) {
-      throw new ConnectError(
+      throw refusal(
+        "OWNER_NEEDED",
+        {},
         `${method} needs the role owner; you are an operator of this machine`,
         Code.PermissionDenied,
       );

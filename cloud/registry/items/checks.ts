@@ -16,9 +16,9 @@ export function checkItemTexts(
   },
 ): void {
   const { url, description, markdown } = texts;
-  requireValid("url", url ? urlProblem(url) : undefined);
-  requireValid("description", lengthProblem(description, LONGEST_TEXT));
-  requireValid("markdown_description", lengthProblem(markdown, LONGEST_MARKDOWN));
+  requireValid("url", url ? urlProblem(url) : undefined, "WEB_ADDRESS_INVALID", { url: url ?? "" });
+  requireLength("description", description, LONGEST_TEXT);
+  requireLength("markdown_description", markdown, LONGEST_MARKDOWN);
 }
 
 /** Throws INVALID_ARGUMENT that names the field, for example `models[0].api`. */
@@ -26,19 +26,25 @@ export function checkModuleDetails(
   details: { models: readonly Model[]; entrypoint: string; firstRun?: string | undefined },
 ): void {
   const { models, entrypoint, firstRun } = details;
-  requireValid("entrypoint", entrypoint === "" ? undefined : innerPathProblem(entrypoint));
-  requireValid("first_run", firstRun ? innerPathProblem(firstRun) : undefined);
+  requirePath("entrypoint", entrypoint);
+  requirePath("first_run", firstRun);
   const tooMany = models.length > MOST_MODELS ? `${MOST_MODELS} are allowed` : undefined;
-  requireValid("models", tooMany);
+  requireValid("models", tooMany, "TOO_MANY", { most: MOST_MODELS });
   models.forEach(({ api, model }, at) => {
-    requireValid(`models[${at}].api`, tripletProblem(api, "rdk:component:sensor"));
-    requireValid(`models[${at}].model`, tripletProblem(model, "acme:weather:station"));
+    requireTriplet(`models[${at}].api`, api, "rdk:component:sensor");
+    requireTriplet(`models[${at}].model`, model, "acme:weather:station");
   });
 }
 
-function tripletProblem(text: string, example: string): string | undefined {
-  if (TRIPLET.test(text) && text.length <= LONGEST_TEXT) return undefined;
-  return `${JSON.stringify(text)} has not the form of ${example}`;
+function requirePath(field: string, path: string | undefined): void {
+  const problem = path ? innerPathProblem(path) : undefined;
+  requireValid(field, problem, "PATH_INVALID", { path: path ?? "" });
+}
+
+function requireTriplet(field: string, text: string, example: string): void {
+  if (TRIPLET.test(text) && text.length <= LONGEST_TEXT) return;
+  const problem = `${JSON.stringify(text)} has not the form of ${example}`;
+  requireValid(field, problem, "TRIPLET_INVALID", { text, example });
 }
 
 function urlProblem(text: string): string | undefined {
@@ -47,7 +53,7 @@ function urlProblem(text: string): string | undefined {
   return isWeb ? undefined : `${JSON.stringify(text)} is no web address`;
 }
 
-function lengthProblem(text: string | undefined, longest: number): string | undefined {
-  if (text === undefined || text.length <= longest) return undefined;
-  return `it is longer than ${longest} characters`;
+function requireLength(field: string, text: string | undefined, most: number): void {
+  if (text === undefined || text.length <= most) return;
+  requireValid(field, `it is longer than ${most} characters`, "TOO_LONG", { most });
 }

@@ -13,8 +13,7 @@ import { requireFew } from "../../api/lists/few.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { RegistryItemRow, Scope } from "../../accounts/access/scope.ts";
 import type { Visibility } from "../../storage/database/schema.ts";
-import { itemNameProblem } from "../../../shared/registry/item_rules.ts";
-import { requireType, requireValid } from "../packages/names.ts";
+import { requireItemName, requireType, requireValid } from "../packages/names.ts";
 import { platformRank } from "../packages/platforms.ts";
 import { checkItemTexts, checkModuleDetails } from "./checks.ts";
 import { itemId, readModuleDetails, toRegistryItem, visibilityOfNumber } from "./item_messages.ts";
@@ -43,7 +42,7 @@ export function itemMethods(
     async createRegistryItem({ organizationId, name, type }, context) {
       const scope = await callers.scope(context);
       await scope.organization(organizationId, "manage");
-      requireValid("name", itemNameProblem(name));
+      requireItemName("name", name);
       await items.create({ orgId: organizationId, name, type: requireType("type", type) });
       return {};
     },

@@ -1,10 +1,9 @@
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { ModelSchema } from "../../../shared/gen/machine/cloud/v1/registry_pb.ts";
-import { versionProblem } from "../../../shared/registry/item_rules.ts";
 import { LONGEST_SCHEMA, modelSchemaProblem } from "../../../shared/registry/model_schema.ts";
 import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { requireValid } from "../packages/names.ts";
+import { requireItemVersion, requireValid } from "../packages/names.ts";
 import { readModuleDetails } from "./item_messages.ts";
 
 /** A model of a module; `schema` is JSON text, empty where the module brings none. */
@@ -46,15 +45,25 @@ export async function setModelSchemas(
   schemas: readonly ModelSchema[],
   version: string,
 ): Promise<void> {
-  requireValid("version", version === "" ? undefined : versionProblem(version, "module"));
+  if (version !== "") requireItemVersion("version", version, "module");
   const models = readModuleDetails(item.details).models;
   const known = new Set(models.map(({ api, model }) => `${api} ${model}`));
   const rows = new Map(schemas.map(({ api, model, schemaJson }, at) => {
     const id = `${api} ${model}`;
     const unknown = `the module has no model ${JSON.stringify(model)} of ${JSON.stringify(api)}; ` +
       "name it with UpdateModule first";
-    requireValid(`schemas[${at}].model`, known.has(id) ? undefined : unknown);
-    requireValid(`schemas[${at}].schema_json`, schemaProblem(schemaJson));
+    requireValid(
+      `schemas[${at}].model`,
+      known.has(id) ? undefined : unknown,
+      "NAME_UNKNOWN",
+      { name: model },
+    );
+    requireValid(
+      `schemas[${at}].schema_json`,
+      schemaProblem(schemaJson),
+      "SCHEMA_INVALID",
+      { name: model },
+    );
     return [id, { item_id: item.id, api, model, schema: schemaJson }];
   }));
   await queries.transaction().execute(async (transaction) => {

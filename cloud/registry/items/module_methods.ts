@@ -10,8 +10,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type RegistryItemRow, type Scope } from "../../accounts/access/scope.ts";
 import type { DownloadUrls } from "../packages/download_urls.ts";
-import { itemNameProblem } from "../../../shared/registry/item_rules.ts";
-import { checkedUpload, requireValid } from "../packages/names.ts";
+import { checkedUpload, requireItemName } from "../packages/names.ts";
 import type { NewPackage, PackageStore } from "../packages/package_store.ts";
 import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
 import { checkItemTexts, checkModuleDetails } from "./checks.ts";
@@ -34,7 +33,7 @@ export function moduleMethods(
     async createModule({ organizationId, name }, context) {
       const scope = await callers.scope(context);
       const { namespace } = await scope.organization(organizationId, "manage");
-      requireValid("name", itemNameProblem(name));
+      requireItemName("name", name);
       await items.create({ orgId: organizationId, name, type: "module" });
       return { moduleId: itemId({ org_id: organizationId, namespace, name }) };
     },

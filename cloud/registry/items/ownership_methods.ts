@@ -6,11 +6,11 @@ import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { tellFollowers } from "../packages/followers.ts";
-import { itemNameProblem } from "../../../shared/registry/item_rules.ts";
-import { requireValid } from "../packages/names.ts";
+import { requireItemName } from "../packages/names.ts";
 import { toRegistryItem } from "./item_messages.ts";
 import { requireUnused } from "./item_users.ts";
 import type { RegistryItems } from "./registry_items.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface OwnershipMethodsOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -56,7 +56,9 @@ export function ownershipMethods(
         deprecated_message: message ?? "",
       }).where("item_id", "=", item.id).where("version", "=", version).executeTakeFirst();
       if (numUpdatedRows > 0n) return;
-      throw new ConnectError(
+      throw refusal(
+        "VERSION_UNKNOWN",
+        { version },
         `${item.name} has no version ${JSON.stringify(version)}`,
         Code.NotFound,
       );
@@ -66,7 +68,7 @@ export function ownershipMethods(
     async renameRegistryItem({ itemId, newName }, context) {
       const scope = await callers.scope(context);
       const item = await scope.registryItem(itemId, "manage");
-      requireValid("new_name", itemNameProblem(newName));
+      requireItemName("new_name", newName);
       if (newName !== item.name) {
         await queries.transaction().execute(async (transaction) => {
           await requireUnused(transaction, item, TAKE_OUT);
@@ -138,7 +140,9 @@ async function requireFree(
   const other = await queries.selectFrom("registry_items").select("type")
     .where("org_id", "=", orgId).where("name", "=", name).executeTakeFirst();
   if (!other) return;
-  throw new ConnectError(
+  throw refusal(
+    "NAME_TAKEN",
+    { name },
     `${field}: the organisation has a ${other.type} named ${JSON.stringify(name)} already`,
     Code.AlreadyExists,
   );
@@ -146,7 +150,9 @@ async function requireFree(
 
 function checkedMessage(message: string): string {
   if (message.length <= LONGEST_MESSAGE) return message;
-  throw new ConnectError(
+  throw refusal(
+    "TOO_LONG",
+    { most: LONGEST_MESSAGE },
     `message: it has ${message.length} characters; ${LONGEST_MESSAGE} are allowed`,
     Code.InvalidArgument,
   );

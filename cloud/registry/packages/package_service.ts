@@ -23,6 +23,7 @@ import { platformProblem } from "../../../shared/registry/item_rules.ts";
 import { withPlatform } from "./platforms.ts";
 import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
 import { type Candidate, chooseFile } from "./versions.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface PackageServiceOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -73,7 +74,12 @@ export function packageService(
       });
       switch (choice.kind) {
         case "none":
-          throw new ConnectError(`${request.id} ${choice.problem}`, Code.NotFound);
+          throw refusal(
+            "VERSION_UNKNOWN",
+            { version: request.version ?? "" },
+            `${request.id} ${choice.problem}`,
+            Code.NotFound,
+          );
         case "ambiguous": {
           const platforms = choice.files.map((file) => file.platform).join(", ");
           throw new ConnectError(
@@ -123,7 +129,9 @@ export function packageService(
       }
       const removed = await store.deleteVersion(item, version);
       if (removed === 0) {
-        throw new ConnectError(
+        throw refusal(
+          "VERSION_UNKNOWN",
+          { version },
           `${id} has no version ${JSON.stringify(version)}`,
           Code.NotFound,
         );

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -181,7 +181,9 @@ export class PackageStore {
       .where("org_id", "=", orgId).where("name", "=", name).executeTakeFirst();
     if (!item) return undefined;
     if (item.type !== type) {
-      throw new ConnectError(
+      throw refusal(
+        "NAME_TAKEN",
+        { name },
         `name: ${JSON.stringify(name)} is a package of type ${item.type} in this organisation; ` +
           "take another name",
         Code.AlreadyExists,

@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parse } from "semver";
 import type { Program } from "../../storage/database/release_schema.ts";
+import { type Reason, type ReasonValues, refusal } from "../../../shared/rpc/reasons.ts";
 import { PLATFORMS } from "../../../shared/registry/platforms.ts";
 
 export const PROGRAMS: readonly Program[] = ["machine-server", "machine-agent"];
@@ -15,25 +16,29 @@ const MOST_TAGS = 20;
 export function requireProgram(field: string, name: string): Program {
   const program = PROGRAMS.find((known) => known === name);
   if (program) return program;
-  throw invalid(
+  throw new ConnectError(
     `${field}: ${JSON.stringify(name)} is no program; allowed are ${PROGRAMS.join(", ")}`,
+    Code.InvalidArgument,
   );
 }
 
 /** The platform of a text. Throws INVALID_ARGUMENT. */
 export function requirePlatform(platform: string): string {
   if (RELEASE_PLATFORMS.some((known) => known === platform)) return platform;
-  throw invalid(
+  throw new ConnectError(
     `platform: ${JSON.stringify(platform)} is no platform; allowed are ${
       RELEASE_PLATFORMS.join(", ")
     }`,
+    Code.InvalidArgument,
   );
 }
 
 /** A version that a release can have. Throws INVALID_ARGUMENT. */
 export function requireVersion(version: string): string {
   if (parse(version)?.version === version) return version;
-  throw invalid(
+  throw refused(
+    "VERSION_INVALID",
+    { version },
     `version: ${JSON.stringify(version)} is no version of a release; write three numbers as in ` +
       "1.2.3, or 1.2.3-rc.1, without v in front and without +build",
   );
@@ -42,7 +47,11 @@ export function requireVersion(version: string): string {
 /** What is written about a release. Throws INVALID_ARGUMENT. */
 export function requireNotes(notes: string): string {
   if (notes.length <= LONGEST_NOTES) return notes;
-  throw invalid(`notes: they are longer than ${LONGEST_NOTES} characters`);
+  throw refused(
+    "TOO_LONG",
+    { most: LONGEST_NOTES },
+    `notes: they are longer than ${LONGEST_NOTES} characters`,
+  );
 }
 
 /** Who gets a release. */
@@ -58,11 +67,17 @@ export function requireRollout(limits: RolloutLimits): RolloutLimits {
   const { percent, tags, stopPercent, stopMinimum } = limits;
   requirePercent("percent", percent);
   requirePercent("stop_percent", stopPercent);
-  if (stopMinimum < 1) throw invalid("stop_minimum: it must be 1 or more");
-  if (tags.length > MOST_TAGS) throw invalid(`tags: there are more than ${MOST_TAGS}`);
+  if (stopMinimum < 1) {
+    throw refused("COUNT_INVALID", { least: 1 }, "stop_minimum: it must be 1 or more");
+  }
+  if (tags.length > MOST_TAGS) {
+    throw refused("TOO_MANY", { most: MOST_TAGS }, `tags: there are more than ${MOST_TAGS}`);
+  }
   const wrong = tags.find((tag) => !/^[A-Za-z0-9][\w-]{0,49}$/.test(tag));
   if (wrong === undefined) return limits;
-  throw invalid(
+  throw refused(
+    "TAG_INVALID",
+    { tag: wrong, most: 50 },
     `tags: ${JSON.stringify(wrong)} is no tag; allowed are 1 to 50 letters, digits, - and _, a ` +
       "letter or digit first",
   );
@@ -97,9 +112,17 @@ function startsWith(bytes: Uint8Array, start: readonly number[]): boolean {
 
 function requirePercent(field: string, value: number): void {
   if (value >= 0 && value <= 100) return;
-  throw invalid(`${field}: ${value} is no share; give 0 to 100`);
+  throw refused(
+    "NUMBER_INVALID",
+    { least: 0, most: 100 },
+    `${field}: ${value} is no share; give 0 to 100`,
+  );
 }
 
-function invalid(message: string): ConnectError {
-  return new ConnectError(message, Code.InvalidArgument);
+function refused<R extends Reason>(
+  reason: R,
+  values: ReasonValues<R>,
+  message: string,
+): ConnectError {
+  return refusal(reason, values, message, Code.InvalidArgument);
 }

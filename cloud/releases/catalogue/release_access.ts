@@ -1,8 +1,9 @@
-import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { Code, type HandlerContext } from "@connectrpc/connect";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Who may do what with releases. */
 export interface ReleaseAccess {
@@ -45,7 +46,9 @@ export function releaseAccess(
     async operator(context) {
       const { caller: { actor } } = await callers.scope(context);
       if (await isOperator(context)) return actor;
-      throw new ConnectError(
+      throw refusal(
+        "OPERATOR_NEEDED",
+        {},
         `these ${actor.type} credentials do not allow that: releases are kept by the owners of ` +
           "the cloud's first organisation",
         Code.PermissionDenied,

@@ -1,6 +1,7 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { ReleaseChannel } from "../../storage/database/release_schema.ts";
 import type { KnownRelease } from "./known_release.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What is added to a release that is there. */
 export interface Addition {
@@ -23,24 +24,31 @@ export function requireFits(
   const { program, version } = found;
   const name = `release ${version} of ${program}`;
   if (channel !== undefined && channel !== found.channel) {
-    throw exists(
+    throw refusal(
+      "RELEASE_ON_CHANNEL",
+      { version, channel: found.channel },
       `channel: ${name} is on ${found.channel}; machine-cloud release promote moves it`,
+      Code.AlreadyExists,
     );
   }
   const file = found.files.find((known) => known.platform === platform);
   if (!file) {
     if (rollout) {
-      throw exists(`rollout: ${name} is there; machine-cloud release rollout changes who gets it`);
+      throw refusal(
+        "RELEASE_THERE",
+        { version },
+        `rollout: ${name} is there; machine-cloud release rollout changes who gets it`,
+        Code.AlreadyExists,
+      );
     }
     return "more";
   }
   if (sha256 === undefined || file.sha256 === sha256) return "the same";
-  throw exists(
+  throw refusal(
+    "VERSION_EXISTS",
+    { name: program, version, platform },
     `version: ${name} has a file for ${platform} already, and a release is never changed; give a ` +
       "new version",
+    Code.AlreadyExists,
   );
-}
-
-function exists(message: string): ConnectError {
-  return new ConnectError(message, Code.AlreadyExists);
 }

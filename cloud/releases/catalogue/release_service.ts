@@ -27,6 +27,7 @@ import type { ReleaseKeys } from "./release_keys.ts";
 import type { NewRelease, ReleaseStore } from "./release_store.ts";
 import { noRelease } from "./release_store.ts";
 import type { RolloutStore } from "./rollout_store.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What the parts' agents reported last. */
 export interface ToldVersions {
@@ -91,7 +92,12 @@ export function releaseService(
       await access.operator(context);
       const wanted = platform === "" ? undefined : requirePlatform(platform);
       const program = requireProgram("binary", binary);
-      await store.remove(program, version, wanted, (release) => whyKept(options, release, wanted));
+      await store.remove(
+        program,
+        version,
+        wanted,
+        (release) => requireUnused(options, release, wanted),
+      );
       return {};
     },
 
@@ -270,11 +276,11 @@ async function withProgress(
 }
 
 /** Machines that run a release, or are pinned to it, would have nothing to go by. */
-async function whyKept(
+async function requireUnused(
   { selectors, told }: ReleaseServiceOptions,
   { program, version }: KnownRelease,
   platform: string | undefined,
-): Promise<string | undefined> {
+): Promise<void> {
   const users = (await selectors.all()).filter(({ id, selectors: { byProgram } }) => {
     const part = told.of(id, program);
     if (platform !== undefined && part.platform !== "" && part.platform !== platform) return false;
@@ -282,15 +288,20 @@ async function whyKept(
     return part.installed === version ||
       (selector.kind === "exact" && selector.version === version);
   });
-  if (users.length === 0) return undefined;
+  if (users.length === 0) return;
   const names = users.slice(0, TOLD_MACHINES).map(({ machineName }) => machineName).join(", ");
   const more = users.length - TOLD_MACHINES;
-  return `${names}${more > 0 ? ` and ${more} more` : ""} run release ${version} of ${program} or ` +
-    "are pinned to it; machine-cloud release withdraw takes it from everybody else, and with " +
-    "--go-back from those that run it";
+  throw refusal(
+    "RELEASE_IN_USE",
+    { version, users: `${names}${more > 0 ? ", …" : ""}` },
+    `${names}${more > 0 ? ` and ${more} more` : ""} run release ${version} of ${program} or ` +
+      "are pinned to it; machine-cloud release withdraw takes it from everybody else, and with " +
+      "--go-back from those that run it",
+    Code.FailedPrecondition,
+  );
 }
 
 function plainKeyFailure(error: unknown): never {
   if (!(error instanceof KeyFileError)) throw error;
-  throw new ConnectError(error.message, Code.FailedPrecondition, undefined, undefined, error);
+  throw refusal("RELEASE_KEY_UNUSABLE", {}, error.message, Code.FailedPrecondition, error);
 }

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import { signRelease } from "../../../shared/transfer/releases/manifest.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -100,13 +100,13 @@ export class ReleaseStore {
   /**
    * Removes a release, or its file for one platform; the last file takes the release with it.
    *
-   * @param whyNot why it must stay; undefined: nothing speaks against it
+   * @param requireUnused throws where it must stay
    */
   async remove(
     program: Program,
     version: string,
     platform: string | undefined,
-    whyNot: (release: KnownRelease) => Promise<string | undefined>,
+    requireUnused: (release: KnownRelease) => Promise<void>,
   ): Promise<void> {
     const { queries, blobs, catalogue } = this.options;
     const release = await this.#known(program, version);
@@ -114,13 +114,14 @@ export class ReleaseStore {
       platform === undefined || file.platform === platform
     );
     if (files.length === 0) {
-      throw new ConnectError(
+      throw refusal(
+        "VERSION_UNKNOWN",
+        { version },
         `release ${version} of ${program} has no file for ${platform}`,
         Code.NotFound,
       );
     }
-    const reason = await whyNot(release);
-    if (reason !== undefined) throw new ConnectError(reason, Code.FailedPrecondition);
+    await requireUnused(release);
     await queries.transaction().execute(async (transaction) => {
       if (files.length === release.files.length) {
         await transaction.deleteFrom("releases").where("id", "=", release.id).execute();
@@ -241,7 +242,12 @@ export class ReleaseStore {
 
 /** The answer for a release that does not exist. */
 export function noRelease(program: Program, version: string): ConnectError {
-  return new ConnectError(`there is no release ${version} of ${program}`, Code.NotFound);
+  return refusal(
+    "VERSION_UNKNOWN",
+    { version },
+    `there is no release ${version} of ${program}`,
+    Code.NotFound,
+  );
 }
 
 /** A release as it is in the open transaction. */
@@ -272,11 +278,20 @@ async function* programFor(
 
 function requireRuns(head: Uint8Array, platform: string): void {
   const problem = contentsProblem(head, platform);
-  if (problem) throw new ConnectError(`contents: ${problem}`, Code.InvalidArgument);
+  if (problem) {
+    throw refusal(
+      "PROGRAM_OTHER_PLATFORM",
+      { platform },
+      `contents: ${problem}`,
+      Code.InvalidArgument,
+    );
+  }
 }
 
 function damaged({ sha256 }: NewRelease, blob: Blob): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "UPLOAD_CUT",
+    {},
     `sha256: the file that came has ${blob.sha256} and not ${sha256}; nothing was saved, send it ` +
       "again",
     Code.InvalidArgument,

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -7,6 +7,7 @@ import type { RolloutLimits } from "./checks.ts";
 import type { KnownRelease } from "./known_release.ts";
 import type { ReleaseCatalogue } from "./release_catalogue.ts";
 import { isNews, type Outcome, whyStop } from "./rollout_rules.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type OutcomeRow = Selectable<ReleaseOutcomesTable>;
 
@@ -162,7 +163,9 @@ async function stopIfTooMany(
 }
 
 function noRollout(program: Program, version: string): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "NO_ROLLOUT",
+    { version },
     `release ${version} of ${program} has no rollout: every machine of its channel gets it. ` +
       "Withdraw it to stop that, or set a rollout",
     Code.FailedPrecondition,

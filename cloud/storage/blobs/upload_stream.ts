@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { WaitTimeoutError } from "../../../shared/base/time/wait_for.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** An upload that sends nothing for so long is given up, milliseconds. */
 const SILENCE_MS = 60_000;
@@ -40,7 +41,7 @@ export async function readUpload<Request, Info>(
       if (signal.aborted) throw cut();
       if (!(error instanceof WaitTimeoutError)) throw error;
       const message = "the upload sent nothing for a minute; nothing was saved, send it again";
-      throw new ConnectError(message, Code.DeadlineExceeded);
+      throw refusal("UPLOAD_CUT", {}, message, Code.DeadlineExceeded);
     });
     if (signal.aborted) throw cut();
     if (done) return undefined;
@@ -80,11 +81,16 @@ async function* gzipOnly(contents: AsyncIterable<Uint8Array>): AsyncIterable<Uin
 
 function requireGzip(head: readonly number[]): void {
   if (head[0] === 0x1f && head[1] === 0x8b) return;
-  throw invalid("contents: a gzipped tar is needed, as `tar -czf FILE.tar.gz …` makes it");
+  throw refusal(
+    "NOT_GZIP",
+    {},
+    "contents: a gzipped tar is needed, as `tar -czf FILE.tar.gz …` makes it",
+    Code.InvalidArgument,
+  );
 }
 
 function cut(): ConnectError {
-  return new ConnectError("the upload was cut; nothing was saved", Code.Canceled);
+  return refusal("UPLOAD_CUT", {}, "the upload was cut; nothing was saved", Code.Canceled);
 }
 
 function invalid(message: string): ConnectError {

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { postgresCallFailure } from "./postgres_failures.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
@@ -9,18 +9,17 @@ import { refusal } from "../../../shared/rpc/reasons.ts";
 export function toCallFailure(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code === undefined) return postgresCallFailure(error) ?? error;
-  const options = [undefined, undefined, error] as const;
   if (code.startsWith("SQLITE_FULL") || code === "SQLITE_IOERR_WRITE") {
     const message = "the cloud's disk is full; nothing was saved. Free space there and try again";
     return refusal("DISK_FULL", {}, message, Code.ResourceExhausted, error);
   }
   if (code.startsWith("SQLITE_BUSY")) {
     const message = "the cloud's database is busy; nothing was saved. Try again";
-    return new ConnectError(message, Code.Unavailable, ...options);
+    return refusal("TRY_LATER", {}, message, Code.Unavailable, error);
   }
   if (code.startsWith("SQLITE_READONLY") || code.startsWith("SQLITE_IOERR")) {
     const message = "the cloud cannot write to its database; nothing was saved. Check its disk";
-    return new ConnectError(message, Code.Unavailable, ...options);
+    return refusal("STORAGE_AWAY", {}, message, Code.Unavailable, error);
   }
   return error;
 }

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { LeadershipLostError } from "./leader_term.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** PostgreSQL cannot be reached, or ended the connection. */
 export class DatabaseUnreachableError extends Error {
@@ -28,7 +29,13 @@ export function postgresCallFailure(error: unknown): ConnectError | undefined {
   if (code === undefined) return undefined;
   if (code === "53100") {
     const message = "the disk of the cloud's database is full; nothing was saved. Free space there";
-    return failure(`${message} and try again`, Code.ResourceExhausted);
+    return refusal(
+      "DISK_FULL",
+      {},
+      `${message} and try again`,
+      Code.ResourceExhausted,
+      error,
+    );
   }
   if (code === "25006") {
     const message = "the cloud's database takes no changes at present; nothing was saved";
@@ -39,7 +46,7 @@ export function postgresCallFailure(error: unknown): ConnectError | undefined {
   }
   if (code === "22021" || code === "22P05") {
     const message = "a text holds the character U+0000, which the cloud's database cannot keep";
-    return failure(message, Code.InvalidArgument);
+    return refusal("NUL_CHARACTER", {}, message, Code.InvalidArgument, error);
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 /** Whose work runs next: organisations take turns, however much each of them requests. */
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface TurnsOptions {
   /** Pieces of work that run at the same moment. */
@@ -50,7 +51,9 @@ export class Turns {
     const { waiting } = organisation;
     if (waiting.size >= mostWaitingOfOne || this.#waiting >= mostWaiting) {
       const whose = waiting.size >= mostWaitingOfOne ? " of your organization" : "";
-      throw new ConnectError(
+      throw refusal(
+        "TRY_LATER",
+        {},
         `too many ${this.what}${whose} are waiting; try again in a moment`,
         Code.ResourceExhausted,
       );

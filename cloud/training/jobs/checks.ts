@@ -8,8 +8,13 @@ import {
 } from "../../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { splitAtFirst } from "../../accounts/access/scope.ts";
 import type { TrainingState } from "../../storage/database/training_schema.ts";
-import { itemNameProblem, versionProblem } from "../../../shared/registry/item_rules.ts";
-import { requireValid } from "../../registry/packages/names.ts";
+import { itemNameProblem } from "../../../shared/registry/item_rules.ts";
+import {
+  requireGiven,
+  requireItemName,
+  requireItemVersion,
+  requireValid,
+} from "../../registry/packages/names.ts";
 import type { TrainingContainer } from "../runs/runner.ts";
 import { stateOfNumber } from "./job_messages.ts";
 
@@ -35,7 +40,7 @@ const MODEL_TYPES = [
  * documentation. Throws INVALID_ARGUMENT that names the first field that is wrong.
  */
 export function checkManagedRequest(request: SubmitTrainingJobRequest): void {
-  requireValid("dataset_id", missing(request.datasetId));
+  requireGiven("dataset_id", request.datasetId);
   checkModel(request);
   requireValid("model_type", modelTypeProblem(request.modelType));
   checkTags(request.tags);
@@ -47,16 +52,14 @@ export function checkCustomRequest(
   request: SubmitCustomTrainingJobRequest,
   containers: readonly TrainingContainer[],
 ): void {
-  requireValid("dataset_id", missing(request.datasetId));
+  requireGiven("dataset_id", request.datasetId);
   const { registryItemId, registryItemVersion } = request;
+  requireGiven("registry_item_id", registryItemId);
   requireValid("registry_item_id", scriptIdProblem(registryItemId));
-  requireValid(
-    "registry_item_version",
-    missing(registryItemVersion) ??
-      (registryItemVersion === LATEST
-        ? undefined
-        : versionProblem(registryItemVersion, "ml_training")),
-  );
+  requireGiven("registry_item_version", registryItemVersion);
+  if (registryItemVersion !== LATEST) {
+    requireItemVersion("registry_item_version", registryItemVersion, "ml_training");
+  }
   checkModel(request);
   const [, scriptName] = splitAtFirst(registryItemId, ":");
   requireValid(
@@ -65,6 +68,8 @@ export function checkCustomRequest(
       ? `${JSON.stringify(scriptName)} is the name of the training script; model and script need ` +
         "different names"
       : undefined,
+    "NAME_TAKEN",
+    { name: scriptName },
   );
   checkArguments(request.arguments);
   requireValid("container_version", containerProblem(request.containerVersion, containers));
@@ -87,8 +92,10 @@ export function checkedStatus(status: TrainingStatus): TrainingState | undefined
 }
 
 function checkModel({ modelName, modelVersion }: { modelName: string; modelVersion: string }) {
-  requireValid("model_name", missing(modelName) ?? itemNameProblem(modelName));
-  requireValid("model_version", missing(modelVersion) ?? versionProblem(modelVersion, "ml_model"));
+  requireGiven("model_name", modelName);
+  requireItemName("model_name", modelName);
+  requireGiven("model_version", modelVersion);
+  requireItemVersion("model_version", modelVersion, "ml_model");
 }
 
 function modelTypeProblem(type: ModelType): string | undefined {
@@ -109,10 +116,13 @@ function frameworkProblem(framework: ModelFramework): string | undefined {
 
 function checkTags(tags: readonly string[]): void {
   const none = tags.length === 0 ? "there are none; name the labels to train on" : undefined;
-  requireValid("tags", none);
+  requireValid("tags", none, "LABELS_FEW", { least: 1 });
   const many = tags.length > MOST_TAGS ? `there are more than ${MOST_TAGS}` : undefined;
-  requireValid("tags", many);
-  tags.forEach((tag, at) => requireValid(`tags[${at}]`, tagProblem(tag, tags.indexOf(tag) < at)));
+  requireValid("tags", many, "TOO_MANY", { most: MOST_TAGS });
+  tags.forEach((tag, at) => {
+    const problem = tagProblem(tag, tags.indexOf(tag) < at);
+    requireValid(`tags[${at}]`, problem, "LABEL_INVALID", { label: tag, most: LONGEST_TAG });
+  });
 }
 
 function tagProblem(tag: string, isRepeated: boolean): string | undefined {
@@ -124,7 +134,6 @@ function tagProblem(tag: string, isRepeated: boolean): string | undefined {
 }
 
 function scriptIdProblem(id: string): string | undefined {
-  if (id === "") return missing(id);
   const [prefix, name] = splitAtFirst(id, ":");
   if (prefix !== "" && itemNameProblem(name) === undefined) return undefined;
   return `${JSON.stringify(id)} has not the form namespace:name, with the namespace or the id of ` +
@@ -136,11 +145,20 @@ function checkArguments(given: Readonly<Record<string, string>>): void {
   requireValid(
     "arguments",
     entries.length > MOST_ARGUMENTS ? `there are more than ${MOST_ARGUMENTS}` : undefined,
+    "TOO_MANY",
+    { most: MOST_ARGUMENTS },
   );
-  for (const [key, value] of entries) requireValid("arguments", argumentProblem(key, value));
+  for (const [key, value] of entries) {
+    requireValid("arguments", argumentProblem(key, value), "ARGUMENT_INVALID", { key });
+  }
   const characters = entries.reduce((sum, [, value]) => sum + value.length, 0);
   const tooLong = `the values have more than ${LONGEST_VALUES} characters together`;
-  requireValid("arguments", characters > LONGEST_VALUES ? tooLong : undefined);
+  requireValid(
+    "arguments",
+    characters > LONGEST_VALUES ? tooLong : undefined,
+    "TOO_LONG",
+    { most: LONGEST_VALUES },
+  );
 }
 
 function argumentProblem(key: string, value: string): string | undefined {
@@ -163,10 +181,6 @@ function containerProblem(
     JSON.stringify(key)
   }; there are: ${known}. Leave it out for the ` +
     "usual one";
-}
-
-function missing(text: string): string | undefined {
-  return text === "" ? "it is missing" : undefined;
 }
 
 /** The names of all values but UNSPECIFIED, with their numbers. */

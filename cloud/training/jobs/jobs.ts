@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { type Selectable, sql, type Updateable } from "kysely";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
@@ -187,7 +187,9 @@ export async function requireFreeVersion(
   const item = await queries.selectFrom("registry_items").select(["id", "type"])
     .where("org_id", "=", orgId).where("name", "=", modelName).executeTakeFirst();
   if (item && item.type !== "ml_model") {
-    throw new ConnectError(
+    throw refusal(
+      "NAME_TAKEN",
+      { name: modelName },
       `model_name: ${JSON.stringify(modelName)} is a package of type ${item.type} in this ` +
         "organization; take another name",
       Code.AlreadyExists,
@@ -210,7 +212,9 @@ export async function requireFreeVersion(
     .where("state", "not in", ["failed", "canceled"]).executeTakeFirst();
   if (!job) return;
   const what = job.state === "completed" ? "made" : "is to make";
-  throw new ConnectError(
+  throw refusal(
+    "MODEL_EXISTS",
+    { name: modelName, version: modelVersion },
     `model_version: the training job ${job.id} ${what} ${modelVersion} of ${modelName}; give a ` +
       "new version",
     Code.AlreadyExists,

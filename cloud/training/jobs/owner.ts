@@ -1,8 +1,9 @@
-import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { Code, type HandlerContext } from "@connectrpc/connect";
 import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type Scope } from "../../accounts/access/scope.ts";
-import { requireValid } from "../../registry/packages/names.ts";
+import { requireGiven } from "../../registry/packages/names.ts";
 import type { JobRow } from "./jobs.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /**
  * Training is for API keys that are owner of a whole organisation. Throws PERMISSION_DENIED for all
@@ -33,7 +34,9 @@ function requireOwner(scope: Scope): Scope {
     : actor.type === "user"
     ? "you are not"
     : `these are ${actor.type} ones`;
-  throw new ConnectError(
+  throw refusal(
+    "OWNER_NEEDED",
+    {},
     "training needs the credentials of an API key or a person that is owner of the organization; " +
       given,
     Code.PermissionDenied,
@@ -42,13 +45,13 @@ function requireOwner(scope: Scope): Scope {
 
 /** Throws INVALID_ARGUMENT when the id is missing, NOT_FOUND when it is not the caller's. */
 export function requireOrganization(scope: Scope, id: string): void {
-  requireValid("organization_id", id === "" ? "it is missing" : undefined);
+  requireGiven("organization_id", id);
   if (!scope.orgIds.includes(id)) throw notFound("organization", id);
 }
 
 /** A job of the caller's organisation. Throws INVALID_ARGUMENT, NOT_FOUND. */
 export async function ownedJob(scope: Scope, id: string): Promise<JobRow> {
-  requireValid("id", id === "" ? "it is missing" : undefined);
+  requireGiven("id", id);
   const row = await scope.trainingJobs().selectAll().where("training_jobs.id", "=", id)
     .executeTakeFirst();
   if (!row) throw notFound("training job", id);

@@ -6,6 +6,7 @@ import {
 import { isPrefix, notFound, type Scope, splitAtFirst } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { LATEST } from "./checks.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** A version of a training script in the registry, and what it says that it trains. */
 export interface KnownScript {
@@ -45,7 +46,9 @@ export async function findScript(
   if (!file) {
     const versions = [...new Set(files.map((file) => file.version))];
     const known = versions.slice(0, TOLD_VERSIONS).join(", ") || "none yet; upload one";
-    throw new ConnectError(
+    throw refusal(
+      "VERSION_UNKNOWN",
+      { version },
       `registry_item_version: ${id} has no version ${JSON.stringify(version)}; there are: ${known}`,
       Code.NotFound,
     );

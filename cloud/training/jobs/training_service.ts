@@ -7,7 +7,7 @@ import {
 import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type Scope } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { requireValid } from "../../registry/packages/names.ts";
+import { requireGiven } from "../../registry/packages/names.ts";
 import type { TrainingContainer } from "../runs/runner.ts";
 import { checkCustomRequest, checkedStatus, checkManagedRequest } from "./checks.ts";
 import type { JobLogs } from "./job_logs.ts";
@@ -17,6 +17,7 @@ import { toContainer, toLogEntry, toMetadata } from "./job_messages.ts";
 import { ownedJob, ownerScope, readerScope, requireOrganization } from "./owner.ts";
 import { findScript } from "./scripts.ts";
 import { JobList } from "./job_list.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** What a managed job is to be trained from. */
 export interface ManagedWish {
@@ -160,7 +161,7 @@ export function trainingService(
 
     async getContainer({ id }, context) {
       await ownerScope(callers, context);
-      requireValid("id", id === "" ? "it is missing" : undefined);
+      requireGiven("id", id);
       const container = containers.find((container) => container.key === id);
       if (!container) throw notFound("container", id);
       return { container: toContainer(container) };
@@ -179,7 +180,12 @@ export function trainingService(
 }
 
 function wrongState({ id, state }: JobRow, why: string): ConnectError {
-  return new ConnectError(`the training job ${id} is ${state}: ${why}`, Code.FailedPrecondition);
+  return refusal(
+    "CHANGED_MEANWHILE",
+    {},
+    `the training job ${id} is ${state}: ${why}`,
+    Code.FailedPrecondition,
+  );
 }
 
 function noOwnContainers(): ConnectError {

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { type RawBuilder, sql } from "kysely";
 import { ModelType } from "../../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -89,9 +89,12 @@ async function checkTags(queries: Queries, wish: ManagedDataset, tags: string[])
   const isSingle = wish.modelType === ModelType.SINGLE_LABEL_CLASSIFICATION;
   const how = isSingle ? ", or only together with others that were requested" : "";
   const counts = await labelCounts(queries, wish);
-  throw unfit(
+  throw refusal(
+    "LABELS_UNUSED",
+    { labels: named(missing) },
     `no image of the dataset has ${named(missing)}${how}; images by label: ` +
       (counts.length === 0 ? "none" : named(counts)),
+    Code.FailedPrecondition,
   );
 }
 
@@ -133,10 +136,13 @@ async function checkBoxes(queries: Queries, wish: ManagedDataset, tags: string[]
       ON a.binary_id = p.id AND a.kind = 'box' AND a.label || '' IN (${sql.join(tags)})`
     .execute(queries);
   if (!counts || counts.wrong === 0) return;
-  throw unfit(
+  throw refusal(
+    "BOXES_WRONG",
+    { wrong: counts.wrong, boxes: counts.boxes },
     `${counts.wrong} of the dataset's ${counts.boxes} bounding boxes with these labels ` +
       "are none: they need 0 <= x_min < x_max <= 1 and " +
       "0 <= y_min < y_max <= 1; correct or remove them",
+    Code.FailedPrecondition,
   );
 }
 
@@ -170,8 +176,4 @@ function pictures({ orgId, datasetId }: ManagedDataset): RawBuilder<unknown> {
 function named(texts: readonly string[]): string {
   const more = texts.length - MOST_NAMED;
   return texts.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
-
-function unfit(message: string): ConnectError {
-  return new ConnectError(message, Code.FailedPrecondition);
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { IngestedData } from "../../data/ingest/ingested.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -11,6 +11,7 @@ import type { LogLine } from "../../fleet/logs/log_line.ts";
 import { logFacts, type NamedPart, TRANSITION, uploadFacts } from "../events/facts.ts";
 import type { RecentReading, RecentReadings } from "./recent_readings.ts";
 import type { TriggerDefinition } from "./trigger_definition.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface TrialsOptions {
   readonly queries: Queries;
@@ -38,10 +39,12 @@ export class Trials {
   ): Promise<LoggedDelivery[]> {
     const { queries, random, wake } = this.options;
     const part = await namedPart(queries, partId);
-    if (!part) throw new ConnectError("the part was deleted", Code.NotFound);
+    if (!part) throw refusal("NOT_FOUND", { id: partId }, "the part was deleted", Code.NotFound);
     const recipients = await recipientsOf(queries, part, trigger.notifications);
     if (recipients.length === 0) {
-      throw new ConnectError(
+      throw refusal(
+        "TRIGGER_NOBODY",
+        { name: trigger.name },
         `nobody is notified by trigger ${
           JSON.stringify(trigger.name)
         }: all_machine_owners has no ` +

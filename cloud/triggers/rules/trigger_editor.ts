@@ -6,6 +6,7 @@ import type { PartRow } from "../../accounts/access/scope.ts";
 import { checkedConfig } from "../../fleet/configuration/config_check.ts";
 import type { Revisions } from "../../fleet/machines/revisions.ts";
 import { readTriggers, type TriggerEntry } from "./trigger_definition.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Reads and changes the triggers in the configurations of parts. */
 export class TriggerEditor {
@@ -60,5 +61,10 @@ function nameOf(trigger: JsonValue): JsonValue | undefined {
 
 function noTrigger(name: string): ConnectError {
   if (name === "") return new ConnectError("the trigger's name is missing", Code.InvalidArgument);
-  return new ConnectError(`the part has no trigger ${JSON.stringify(name)}`, Code.NotFound);
+  return refusal(
+    "NAME_UNKNOWN",
+    { name },
+    `the part has no trigger ${JSON.stringify(name)}`,
+    Code.NotFound,
+  );
 }

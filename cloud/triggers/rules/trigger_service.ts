@@ -240,6 +240,11 @@ function checkEmails(emails: readonly string[]): void {
     );
   }
   if (emails.length > MOST_OWNERS) {
-    throw new ConnectError(`emails: ${MOST_OWNERS} are allowed`, Code.InvalidArgument);
+    throw refusal(
+      "TOO_MANY",
+      { most: MOST_OWNERS },
+      `emails: ${MOST_OWNERS} are allowed`,
+      Code.InvalidArgument,
+    );
   }
 }

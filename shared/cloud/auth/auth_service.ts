@@ -4,6 +4,7 @@ import { peerKey } from "../../rpc/server/peer.ts";
 import { AttemptLimiter, TOO_MANY_ATTEMPTS } from "./attempt_limiter.ts";
 import type { CredentialType, Identity } from "./identity.ts";
 import type { TokenIssuer } from "./token_issuer.ts";
+import { refusal } from "../../rpc/reasons.ts";
 
 /** Checks one type of credential; undefined says that entity and payload do not fit together. */
 export type CredentialVerifier = (entity: string, payload: string) => Promise<Identity | undefined>;
@@ -49,11 +50,11 @@ export function createAuthService(options: AuthServiceOptions): ServiceImpl<type
         () => verify(entity, payload),
       );
       if (outcome.kind === "refused") {
-        throw new ConnectError(TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
+        throw refusal("TOO_MANY_ATTEMPTS", {}, TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
       }
       if (outcome.kind === "wrong") {
         await options.onWrong?.({ type, entity }, context);
-        throw new ConnectError(`invalid credentials of type ${type}`, Code.Unauthenticated);
+        throw refusal("KEY_WRONG", {}, `invalid credentials of type ${type}`, Code.Unauthenticated);
       }
       return { accessToken: await options.issuer.issue(outcome.value) };
     },

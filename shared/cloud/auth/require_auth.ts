@@ -1,7 +1,8 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import type { Call, Interceptor } from "../../rpc/server/interceptor.ts";
 import { OPEN_MESSAGE_BYTES } from "../../rpc/client/limits.ts";
 import { type Identity, identityKey } from "./identity.ts";
+import { refusal } from "../../rpc/reasons.ts";
 
 export interface RequireAuthenticationOptions {
   /** Whose token it is; throws UNAUTHENTICATED when it does not count (any more). */
@@ -43,7 +44,9 @@ export function requireAuthentication(options: RequireAuthenticationOptions): In
 }
 
 function missing(): ConnectError {
-  return new ConnectError(
+  return refusal(
+    "SESSION_OVER",
+    {},
     "authentication required: send an access token as `authorization: Bearer …`",
     Code.Unauthenticated,
   );

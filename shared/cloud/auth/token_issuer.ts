@@ -1,7 +1,8 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 import { calculateJwkThumbprint, type JWK, jwtVerify, SignJWT } from "jose";
 import { generateEd25519Key, privateKeyFromPem, publicKeyOf } from "./ed25519_key.ts";
 import type { Identity, IdentityType } from "./identity.ts";
+import { refusal } from "../../rpc/reasons.ts";
 
 /**
  * Verified tokens that are remembered, so that a signature is checked once and not with each call:
@@ -73,7 +74,9 @@ export class TokenIssuer {
         claims: (payload["rpc_auth_md"] ?? {}) as Record<string, string>,
       };
     } catch {
-      throw new ConnectError(
+      throw refusal(
+        "SESSION_OVER",
+        {},
         "the access token is not valid here; authenticate again",
         Code.Unauthenticated,
       );

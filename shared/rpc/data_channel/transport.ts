@@ -9,6 +9,7 @@ import { FrameWriter } from "./frame_writer.ts";
 import { type Frame, readResponse, requestFrame } from "./frames.ts";
 import { HeldBytes } from "./held_bytes.ts";
 import { abortReason, MadeCall } from "./made_call.ts";
+import { refusal } from "../reasons.ts";
 
 /**
  * A Connect transport over a data channel. Takes over all that can be set on the channel; when it
@@ -117,5 +118,5 @@ function headersFrame(id: bigint, { path, metadata, timeoutMs }: OutgoingCall): 
 }
 
 function gone(reason: string): ConnectError {
-  return new ConnectError(`the data channel was closed: ${reason}`, Code.Unavailable);
+  return refusal("NOT_CONNECTED", {}, `the data channel was closed: ${reason}`, Code.Unavailable);
 }

@@ -11,6 +11,7 @@ import { MessageAssembler } from "./frames.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 import { MessageQueue } from "./message_queue.ts";
 import { ENDED, type ServedCall } from "./served_call.ts";
+import { refusal } from "../reasons.ts";
 
 export interface TurnOptions {
   readonly binding: MethodBinding;
@@ -152,7 +153,9 @@ export class Turn {
     const limitMs = call.timeoutMs() ?? (this.answersMany ? undefined : DEFAULT_CALL_DEADLINE_MS);
     return after(limitMs, () => {
       const limit = `${Math.round(limitMs ?? 0) / 1000} s`;
-      call.abort(new ConnectError(`the call took longer than ${limit}`, Code.DeadlineExceeded));
+      call.abort(
+        refusal("CALL_SLOW", {}, `the call took longer than ${limit}`, Code.DeadlineExceeded),
+      );
     });
   }
 

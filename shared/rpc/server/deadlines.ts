@@ -1,4 +1,5 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
+import { refusal } from "../reasons.ts";
 
 const SWEEP_EVERY_MS = 1_000;
 
@@ -37,7 +38,7 @@ export class CallDeadlines {
       this.#watched.delete(entry);
       const limit = `${entry.limitMs / 1000} s`;
       entry.call.abort(
-        new ConnectError(`the call took longer than ${limit}`, Code.DeadlineExceeded),
+        refusal("CALL_SLOW", {}, `the call took longer than ${limit}`, Code.DeadlineExceeded),
       );
     }
   }

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { refusal } from "../reasons.ts";
 
 /** Receives errors that no handler meant for the caller. `id` also goes to the caller. */
 export type UnexpectedErrorReporter = (error: unknown, path: string, id: string) => void;
@@ -18,7 +19,7 @@ export function toCallerError(
   }
   const id = crypto.randomUUID().slice(0, 8);
   report(error, path, id);
-  return new ConnectError(`internal error; the log has it under ${id}`, Code.Internal);
+  return refusal("INTERNAL", { id }, `internal error; the log has it under ${id}`, Code.Internal);
 }
 
 /** The listening address is taken. */

@@ -28,6 +28,7 @@ import type { RequestBudgets } from "../request_budget.ts";
 import type { Pace } from "../request_pace.ts";
 import { type MethodBinding, type RpcRouter, takesOne } from "./router.ts";
 import { WebCall, webCallKey } from "../web_call.ts";
+import { refusal } from "../reasons.ts";
 
 export interface WebHandlersOptions {
   readonly router: RpcRouter;
@@ -217,7 +218,7 @@ function adapt(options: WebHandlersOptions): ConnectInterceptor {
       new WebCall({ path, service, method, requestHeader, values }, options.interceptors);
     call.isHandled = true;
     const limit = request.stream ? undefined : setTimeout(
-      () => call.abort(new ConnectError("the call took too long", Code.DeadlineExceeded)),
+      () => call.abort(refusal("CALL_SLOW", {}, "the call took too long", Code.DeadlineExceeded)),
       DEFAULT_CALL_DEADLINE_MS,
     );
     try {

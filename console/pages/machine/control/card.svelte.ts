@@ -1,5 +1,7 @@
 import { ConnectError } from "@connectrpc/connect";
+import { problemOf } from "../../../api/errors.ts";
 import type { MachineLink } from "../../../reach/machine_link.svelte.ts";
+import { say } from "../../../texts/say.svelte.ts";
 import type { Component } from "svelte";
 
 /** What the card of a resource gets. */
@@ -41,9 +43,11 @@ export class CardCalls {
   }
 }
 
-/** What the machine answered, without the code. */
+/** What the machine answered, without the code; in the viewer's language where it has a reason. */
 export function errorText(error: unknown): string {
-  return ConnectError.from(error).rawMessage;
+  const { reason, said, what } = problemOf(error);
+  if (reason) return say(...reason);
+  return said || ConnectError.from(error).rawMessage || say(what);
 }
 
 const LONGEST_PAUSE_MS = 8_000;
