@@ -103,6 +103,7 @@ export function openFleetServices(options: FleetServicesOptions) {
       presence.share(nodes),
       restarts.share(nodes, log.child("restarts")),
       live.share(nodes, log.child("live")),
+      intake.share(nodes, log.child("logs")),
       tail.share(nodes, { logs: options.logs, clock, log: log.child("logs") }),
     ],
     mount: (router: RpcRouter): RpcRouter =>

@@ -4,10 +4,12 @@ import { type LogEntry, LogEntrySchema } from "../../../shared/gen/viam/common/v
 import type { Logger } from "../../../shared/log/logger.ts";
 import { letOthersWork } from "../../../shared/base/time/other_work.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Nodes } from "../../nodes/nodes.ts";
 import { type LogLine, toLogLines } from "./log_line.ts";
 import { type DroppedLines, LOG_LIMITS, LogQuota, NOTICE_EVERY_MS } from "./log_quota.ts";
 import type { LogStore } from "./log_store.ts";
 import type { LogTail } from "./log_tail.ts";
+import { shareQuota } from "./shared_log_quota.ts";
 
 /** Logger of the lines that the cloud itself writes into a part's log about that log. */
 export const LOGS_LOGGER = "machine-cloud.logs";
@@ -37,6 +39,11 @@ export class LogIntake {
     if (entries.length === 0) return;
     const admitted = this.#quota.admit(partId, entries);
     if (admitted.length > 0) await this.#keep(partId, admitted);
+  }
+
+  /** Counts with the other nodes what a part sends, until it is disposed of. */
+  share(nodes: Nodes, log: Logger): AsyncDisposable {
+    return shareQuota(this.#quota, { nodes, clock: this.clock, log });
   }
 
   /** Writes the notices about lines that were left out until the signal aborts, and the rest then. */

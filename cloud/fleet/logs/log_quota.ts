@@ -50,6 +50,8 @@ export interface DroppedLines {
 
 interface Budget {
   left: number;
+  /** Bytes that other nodes do not know of. */
+  untold: number;
   atMs: number;
   dropped: number;
   droppedBytes: number;
@@ -63,6 +65,11 @@ interface Budget {
  */
 export class LogQuota {
   readonly #budgets = new Map<string, Budget>();
+  /**
+   * Called when a part has spent a quarter of a second's share. `take` gives its bytes since it was
+   * called last.
+   */
+  onSpent: (partId: string, take: () => number) => void = () => undefined;
 
   constructor(private readonly limits: LogLimits, private readonly clock: Clock) {}
 
@@ -70,11 +77,12 @@ export class LogQuota {
   admit(partId: string, entries: readonly LogEntry[]): LogEntry[] {
     const budget = this.#budget(partId);
     const reserve = this.limits.burstBytes * KEPT_FOR_SERIOUS;
-    return entries.filter((entry) => {
+    const admitted = entries.filter((entry) => {
       const bytes = sizeOf(entry);
       if (budget.left > (SERIOUS.has(normalLevel(entry.level)) ? 0 : reserve)) {
         // A line may take more than is left: it is a debt, and the longest line bounds it.
         budget.left -= bytes;
+        budget.untold += bytes;
         return true;
       }
       budget.dropped += 1;
@@ -82,6 +90,34 @@ export class LogQuota {
       budget.droppingSinceMs ??= this.clock.monotonicMs();
       return false;
     });
+    if (budget.untold >= this.limits.bytesPerSecond / 4) {
+      this.onSpent(partId, () => {
+        const bytes = budget.untold;
+        budget.untold = 0;
+        return bytes;
+      });
+    }
+    return admitted;
+  }
+
+  /** Another node took this of a part. Nodes that did so at once leave a debt. */
+  spend(partId: string, bytes: number): void {
+    const budget = this.#budget(partId);
+    budget.left = Math.max(-this.limits.burstBytes, budget.left - bytes);
+  }
+
+  /** On another node no more is left of a part's share. */
+  lower(partId: string, left: number): void {
+    const budget = this.#budget(partId);
+    budget.left = Math.min(budget.left, left);
+  }
+
+  /** What is left of the shares that are not whole, as other nodes know it by now. */
+  all(): { readonly part: string; readonly left: number }[] {
+    return [...this.#budgets].map(([part, budget]) => ({
+      part,
+      left: this.#refill(budget) + budget.untold,
+    }));
   }
 
   /** What the logs are to say now, reported once; with `all` also what would have to wait. */
@@ -109,6 +145,7 @@ export class LogQuota {
     }
     const budget: Budget = {
       left: this.limits.burstBytes,
+      untold: 0,
       atMs: this.clock.monotonicMs(),
       dropped: 0,
       droppedBytes: 0,
