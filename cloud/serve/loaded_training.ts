@@ -13,9 +13,13 @@ import { openTrainingQueue } from "../training/queue/open_training_queue.ts";
 import type { TrainingQueue } from "../training/queue/training_queue.ts";
 import type { Exchange } from "../training/remote/exchange.ts";
 import { LocalRunner } from "../training/runs/local_runner.ts";
-import type { TrainingRunner } from "../training/runs/runner.ts";
+import type { Clock } from "../../shared/base/time/clock.ts";
+import type { Cluster } from "../training/remote/cluster.ts";
+import type { TrainingContainer, TrainingRunner } from "../training/runs/runner.ts";
 import {
   CANCEL_TOPIC,
+  type KubernetesSettings,
+  type RaySettings,
   TRAINING_JOBS,
   type TrainingOptions,
   WAKE_TOPIC,
@@ -140,7 +144,7 @@ async function ownRunner(
   { dataDir, settings, clock, log, publicUrl }: TrainingOptions,
   exchange: Exchange,
 ): Promise<TrainingRunner> {
-  const { engine, ray, images, python, limits, weights } = settings;
+  const { engine, ray, kubernetes, images, python, limits, weights } = settings;
   const common = {
     dataDir,
     limits,
@@ -150,21 +154,40 @@ async function ownRunner(
     clock,
     log,
   };
-  if (ray) {
-    const { RayJobs } = await import("../training/ray/ray_jobs.ts");
-    const { RayRunner } = await import("../training/ray/ray_runner.ts");
-    const { cpus, gpus } = ray;
-    return new RayRunner({
-      ...common,
-      ...{ jobs: new RayJobs(ray), resources: { cpus, gpus }, exchange, cloudUrl: publicUrl },
-    });
+  const cluster = ray
+    ? await rayCluster(ray, clock)
+    : kubernetes && await kubernetesCluster(kubernetes, await imagesOf(images), clock);
+  if (cluster) {
+    const { ClusterRunner } = await import("../training/remote/cluster_runner.ts");
+    return new ClusterRunner({ ...common, cluster, exchange, cloudUrl: publicUrl });
   }
   if (engine === undefined) {
     const { allowNoWalls } = settings;
     return new LocalRunner({ ...common, python, allowNoWalls, cloudUrl: publicUrl });
   }
   const { ContainerRunner } = await import("../training/runs/container_runner.ts");
+  return new ContainerRunner({ ...common, engine, images: await imagesOf(images) });
+}
+
+async function imagesOf(path: string | undefined): Promise<readonly TrainingContainer[]> {
   const { readImages, USUAL_IMAGES } = await import("../training/runs/container_images.ts");
-  const list = images === undefined ? USUAL_IMAGES : await readImages(images);
-  return new ContainerRunner({ ...common, engine, images: list });
+  return path === undefined ? USUAL_IMAGES : await readImages(path);
+}
+
+async function rayCluster({ cpus, gpus, ...jobs }: RaySettings, clock: Clock): Promise<Cluster> {
+  const { RayJobs } = await import("../training/ray/ray_jobs.ts");
+  const { RayCluster } = await import("../training/ray/ray_cluster.ts");
+  return new RayCluster({ jobs: new RayJobs(jobs), resources: { cpus, gpus }, clock });
+}
+
+async function kubernetesCluster(
+  { namespace, access, resources }: KubernetesSettings,
+  images: readonly TrainingContainer[],
+  clock: Clock,
+): Promise<Cluster> {
+  const { ApiAccess } = await import("../training/kubernetes/api_access.ts");
+  const { KubernetesApi } = await import("../training/kubernetes/kubernetes_api.ts");
+  const { KubernetesCluster } = await import("../training/kubernetes/kubernetes_cluster.ts");
+  const api = new KubernetesApi({ access: new ApiAccess(access), namespace });
+  return new KubernetesCluster({ api, images, resources, clock });
 }

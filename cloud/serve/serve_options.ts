@@ -6,6 +6,7 @@ import { parseListenAddress, parsePublicUrl } from "../api/addresses/addresses.t
 import { logLimits } from "../fleet/logs/log_quota.ts";
 import type { IceServerSetting } from "../fleet/signaling/ice_servers.ts";
 import { readS3Settings } from "../storage/blobs/s3_settings.ts";
+import { kubernetesOf } from "./kubernetes_options.ts";
 import { rayOf } from "./ray_options.ts";
 import { releaseSourceOf } from "./release_source.ts";
 import { type MapTiles, tileOrigin } from "../web/map_tiles.ts";
@@ -64,6 +65,7 @@ export async function readServeOptions(
       weights: flags["training-weights"],
       engine: runner === "podman" || runner === "docker" ? runner : undefined,
       ray: await rayOf(flags),
+      kubernetes: await kubernetesOf(flags, env),
       images: await readableImages(flags["training-images"]),
       limits: {
         memoryBytes: flags["training-memory"] * MIB,

@@ -82,7 +82,7 @@ export class Training {
   /** Removes what killed nodes left of runs in the object storage. */
   async #keepRunsSwept(signal: AbortSignal): Promise<void> {
     const { exchange, options: { queries, settings, cautious: clock, log } } = this;
-    if (!(exchange instanceof StoredExchange) || !settings.ray) return;
+    if (!(exchange instanceof StoredExchange) || !(settings.ray ?? settings.kubernetes)) return;
     const isRunning = async (keyId: string) =>
       await queries.selectFrom("training_jobs").select("seq").where("key_id", "=", keyId)
         .executeTakeFirst() !== undefined;

@@ -38,11 +38,12 @@ export const trainingFlags = {
   },
   "training-runner": {
     type: "string",
-    choices: ["local", "podman", "docker", "ray"],
+    choices: ["local", "podman", "docker", "ray", "kubernetes"],
     default: "local",
     placeholder: "WHERE",
-    doc: "Where training scripts run: in a Python environment each, in containers, or on a Ray " +
-      "cluster.",
+    doc:
+      "Where training scripts run: in a Python environment each, in containers, or on a cluster " +
+      "of Ray or Kubernetes.",
   },
   "ray-address": {
     type: "string",
@@ -71,6 +72,70 @@ export const trainingFlags = {
     placeholder: "N",
     doc: "Graphics processors that one training run asks of the Ray cluster.",
   },
+  "kubernetes-server": {
+    type: "string",
+    placeholder: "URL",
+    doc: "API server of the Kubernetes cluster that runs training scripts. Default: that of the " +
+      "cluster of this pod, with the credentials of its service account.",
+  },
+  "kubernetes-ca-file": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Certificates that the API server is trusted by. Default: those of this system.",
+  },
+  "kubernetes-token-file": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "File with the token for the API server, read again with each call. Default: none.",
+  },
+  "kubernetes-client-cert": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Certificate for the API server, in place of a token. Default: none.",
+  },
+  "kubernetes-client-key": {
+    type: "string",
+    placeholder: "FILE",
+    doc: "Key of that certificate.",
+  },
+  "kubernetes-namespace": {
+    type: "string",
+    placeholder: "NAME",
+    doc: "Namespace of training runs. Default: that of this pod, or `default`.",
+  },
+  "kubernetes-service-account": {
+    type: "string",
+    placeholder: "NAME",
+    doc: "Service account of training runs, which get no token of it. Default: that of the " +
+      "namespace.",
+  },
+  "kubernetes-node-selector": {
+    type: "list",
+    placeholder: "LABEL",
+    doc: "KEY=VALUE of the nodes that training runs go to; may be given several times.",
+  },
+  "kubernetes-toleration": {
+    type: "list",
+    placeholder: "TAINT",
+    doc:
+      "KEY[=VALUE][:EFFECT] of nodes that training runs may go to all the same; may be given several times.",
+  },
+  "kubernetes-cpus": {
+    type: "integer",
+    default: 1,
+    min: 1,
+    max: 1024,
+    placeholder: "N",
+    doc: "Processors that one training run asks of the Kubernetes cluster, and gets at most.",
+  },
+  "kubernetes-gpus": {
+    type: "integer",
+    default: 0,
+    min: 0,
+    max: 64,
+    placeholder: "N",
+    doc: "Graphics processors (nvidia.com/gpu) that one training run asks of it.",
+  },
   "training-walls": {
     type: "string",
     choices: ["required", "if-possible"],
@@ -82,7 +147,7 @@ export const trainingFlags = {
   "training-images": {
     type: "string",
     placeholder: "FILE",
-    doc: "JSON list of the images that scripts may run in, with podman and docker.",
+    doc: "JSON list of the images that scripts may run in, with podman, docker and kubernetes.",
   },
   "training-weights": {
     type: "string",

@@ -12,7 +12,9 @@ import type { EngineKind } from "../training/runs/container_engine.ts";
 import type { RunLimits } from "../training/runs/limits.ts";
 import type { TrainingRunner } from "../training/runs/runner.ts";
 import type { RayJobsOptions } from "../training/ray/ray_jobs.ts";
-import type { RayResources } from "../training/ray/ray_runner.ts";
+import type { RayResources } from "../training/ray/ray_cluster.ts";
+import type { ApiAccessOptions } from "../training/kubernetes/api_access.ts";
+import type { KubernetesResources } from "../training/kubernetes/job_objects.ts";
 import type { NotificationSettings } from "./notifications.ts";
 
 /** One training alone uses all processors that there are, and most of the memory. */
@@ -20,6 +22,13 @@ export const TRAINING_JOBS = 1;
 
 /** A Ray cluster, and what one run asks of it. */
 export interface RaySettings extends RayJobsOptions, RayResources {}
+
+/** A namespace of a Kubernetes cluster, and what one run asks of it. */
+export interface KubernetesSettings {
+  readonly access: ApiAccessOptions;
+  readonly namespace: string;
+  readonly resources: KubernetesResources;
+}
 
 /** What the operator says about training. */
 export interface TrainingSettings {
@@ -37,6 +46,8 @@ export interface TrainingSettings {
   readonly engine?: EngineKind | undefined;
   /** A Ray cluster that scripts run on, in place of this host. */
   readonly ray?: RaySettings | undefined;
+  /** A Kubernetes cluster, likewise. */
+  readonly kubernetes?: KubernetesSettings | undefined;
   /** File that lists the images of containers; left out: a usual one with TensorFlow, one without. */
   readonly images?: string | undefined;
   /** File of weights that managed training starts from; left out: it starts from scratch. */

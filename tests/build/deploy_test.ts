@@ -1,60 +1,23 @@
 /** The manifests in deploy/ by the published schemas of Kubernetes, and by Helm where it is there. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { noPythonPackagesBecause } from "../../shared/test_tools/probes.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
+import { NEWEST, noSchemas, OLDEST, run, validate, wrongWith } from "./kubernetes_schemas.ts";
 
 const MANIFEST = join(ROOT, "deploy", "kubernetes", "machine-cloud.yaml");
+const TRAINING = join(ROOT, "deploy", "kubernetes", "training.yaml");
 const CHART = join(ROOT, "deploy", "helm", "machine-cloud");
-const REQUIREMENTS = join(ROOT, "tools", "kubernetes_requirements.txt");
 const HELM = Deno.env.get("HELM") ?? "helm";
-const OLDEST = "1.27";
-const NEWEST = "1.37";
 const NAMES = ["machine-cloud", CHART, "--namespace", "machine-cloud"];
 
-async function run(command: string, ...args: string[]) {
-  const { success, stdout, stderr } = await new Deno.Command(command, { args }).output();
-  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  return { success, out: out ?? "", err: err ?? "" };
-}
-
-/** Python with the schemas of many versions; or why there is none. */
-async function validator(): Promise<{ path: string } | string> {
-  const version = /^kubernetes-validate==([\d.]+)/m.exec(await Deno.readTextFile(REQUIREMENTS))
-    ?.[1] ?? "";
-  const script = join(ROOT, "tools", "python_environment.sh");
-  const { success, out, err } = await run("sh", script, "kubernetes", version, REQUIREMENTS);
-  if (success) return { path: out.trim() };
-  const reason = await noPythonPackagesBecause();
-  if (reason !== undefined) return reason;
-  throw new Error(err.trim());
-}
-
-const python = await validator();
-const noSchemas = typeof python === "string" ? `no schemas of Kubernetes: ${python}` : undefined;
 const noHelm = await run(HELM, "version").then(
   () => undefined,
   () => "there is no helm (https://helm.sh); HELM=FILE names it",
 );
 
-/** Strict: a field that the schema does not know is an error. */
-async function validate(text: string, version: string) {
-  assert.ok(typeof python !== "string");
-  const file = await Deno.makeTempFile({ prefix: "machine-manifest-", suffix: ".yaml" });
-  try {
-    await Deno.writeTextFile(file, text);
-    return await run(python.path, "-m", "kubernetes_validate", "--strict", "-k", version, file);
-  } finally {
-    await Deno.remove(file);
-  }
-}
-
 async function assertValid(text: string): Promise<void> {
-  for (const version of [OLDEST, NEWEST]) {
-    const { success, out, err } = await validate(text, version);
-    assert.ok(success, out + err);
-  }
+  assert.equal(await wrongWith(text), undefined);
 }
 
 async function render(...values: string[]) {
@@ -77,6 +40,7 @@ Deno.test({
   name: "the manifest has fields that Kubernetes knows, in its oldest and newest version",
   ignore: ignoreBecause(import.meta.url, noSchemas),
   async fn() {
+    await assertValid(await Deno.readTextFile(TRAINING));
     const text = await Deno.readTextFile(MANIFEST);
     await assertValid(text);
     for (
@@ -130,6 +94,20 @@ Deno.test({
     assert.match(proxied.out, /- --proxy-protocol=10\.0\.0\.7,fd00::\/8/);
     assert.match(proxied.out, /path: \/readyz, port: metrics/);
     assert.doesNotMatch(proxied.out, /Probe:\s+httpGet: .*port: http/);
+    const training = await render("training.kubernetes.enabled=true");
+    assert.ok(training.success, training.err);
+    await assertValid(training.out);
+    assert.match(
+      training.out,
+      /serviceAccountName: machine-cloud\n *automountServiceAccountToken: true/,
+    );
+    assert.match(training.out, /--kubernetes-namespace=machine-training/);
+    assert.doesNotMatch(training.out, /--training-jobs=0/);
+    const made = objects(training.out);
+    // Of two policies the one of training is last.
+    for (const [kind, text] of objects(await Deno.readTextFile(TRAINING))) {
+      if (kind !== "Namespace") assert.equal(made.get(kind), text, kind);
+    }
     const wrong = await render("replica=5");
     assert.match(wrong.err, /additional properties 'replica' not allowed/);
   },

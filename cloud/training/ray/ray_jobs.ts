@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { Secret } from "../../../shared/base/redaction/secret.ts";
+import { askCluster } from "../remote/ask_cluster.ts";
+import { ClusterAwayError, ClusterRefusedError } from "../remote/cluster.ts";
 
 const LONGEST_ERROR = 2_000;
 
@@ -27,30 +29,12 @@ export interface RaySubmission {
   readonly entrypoint_memory: number;
 }
 
-/** Ray answers, and refuses. */
-export class RayRefusedError extends Error {
-  override readonly name = "RayRefusedError";
-
-  constructor(readonly status: number, message: string) {
-    super(message);
-  }
-}
-
-/** Ray does not answer. */
-export class RayAwayError extends Error {
-  override readonly name = "RayAwayError";
-}
-
 export interface RayJobsOptions {
   /** Of the dashboard, `http://127.0.0.1:8265`. */
   readonly address: string;
   /** Sent as a bearer token; left out: none. */
   readonly token?: Secret | undefined;
 }
-
-const ANSWER_MS = 20_000;
-/** Logs of one job that are read in one answer. Bytes. */
-const MOST_BYTES = 64 * 2 ** 20;
 
 /** The Jobs REST API of a Ray cluster. */
 export class RayJobs {
@@ -61,7 +45,7 @@ export class RayJobs {
     try {
       await this.#ask("POST", "", submission);
     } catch (error) {
-      if (!(error instanceof RayRefusedError)) throw error;
+      if (!(error instanceof ClusterRefusedError)) throw error;
       if (await this.find(submission.submission_id) === undefined) throw error;
     }
   }
@@ -71,7 +55,7 @@ export class RayJobs {
     try {
       return this.#read(detailsForm, await this.#ask("GET", encodeURIComponent(id)));
     } catch (error) {
-      if (error instanceof RayRefusedError && error.status === 404) return undefined;
+      if (error instanceof ClusterRefusedError && error.status === 404) return undefined;
       throw error;
     }
   }
@@ -97,29 +81,16 @@ export class RayJobs {
 
   async #ask(method: string, path: string, body?: object): Promise<unknown> {
     const { address, token } = this.options;
-    const url = `${address.replace(/\/$/, "")}/api/jobs/${path}`;
-    let answer: Response;
-    let text: string;
-    try {
-      answer = await fetch(url, {
-        method,
-        redirect: "error",
-        signal: AbortSignal.timeout(ANSWER_MS),
-        headers: {
-          ...(body ? { "content-type": "application/json" } : {}),
-          ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
-        },
-        ...(body ? { body: JSON.stringify(body) } : {}),
-      });
-      text = await boundedText(answer);
-    } catch (error) {
-      throw new RayAwayError(`Ray does not answer at ${address}: ${(error as Error).message}`);
-    }
-    if (!answer.ok) {
-      const said = text.slice(0, LONGEST_ERROR).trim();
-      if (answer.status >= 502) throw new RayAwayError(`Ray does not answer: ${said}`);
-      throw new RayRefusedError(answer.status, `Ray answered ${answer.status}: ${said}`);
-    }
+    const text = await askCluster(`${address.replace(/\/$/, "")}/api/jobs/${path}`, {
+      who: `Ray at ${address}`,
+      isAway: (status) => status >= 502,
+      method,
+      headers: {
+        ...(body ? { "content-type": "application/json" } : {}),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
     try {
       return JSON.parse(text);
     } catch {
@@ -133,19 +104,7 @@ export class RayJobs {
     throw this.#isNotRay();
   }
 
-  #isNotRay(): RayAwayError {
-    return new RayAwayError(`what answers at ${this.options.address} is no dashboard of Ray`);
+  #isNotRay(): ClusterAwayError {
+    return new ClusterAwayError(`what answers at ${this.options.address} is no dashboard of Ray`);
   }
-}
-
-async function boundedText(answer: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const piece of answer.body ?? []) {
-    bytes += piece.length;
-    if (bytes > MOST_BYTES) throw new Error(`the answer has more than ${MOST_BYTES} bytes`);
-    text += decoder.decode(piece, { stream: true });
-  }
-  return text + decoder.decode();
 }

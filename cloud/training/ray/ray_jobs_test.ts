@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
-import { RayAwayError, RayJobs } from "./ray_jobs.ts";
-import { RayRunner, type RayRunnerOptions } from "./ray_runner.ts";
+import { ClusterAwayError } from "../remote/cluster.ts";
+import { ClusterRunner, type ClusterRunnerOptions } from "../remote/cluster_runner.ts";
+import { RayCluster } from "./ray_cluster.ts";
+import { RayJobs } from "./ray_jobs.ts";
 
 const ID = "machine-training-1-1-1";
 
@@ -41,14 +43,14 @@ Deno.test("RayJobs takes what fits into a log of what a cluster says of a job", 
 
 Deno.test("RayJobs follows no redirect, with its token, to another server", () =>
   withDashboard(() => Response.redirect("http://127.0.0.2:1/"), async (jobs) => {
-    await assert.rejects(jobs.find(ID), RayAwayError);
+    await assert.rejects(jobs.find(ID), ClusterAwayError);
   }));
 
 Deno.test("RayJobs says so when what answers is no cluster", () =>
   withDashboard(() => Response.json([{ status: 7 }]), async (jobs) => {
     for (const ask of [() => jobs.list(), () => jobs.find(ID), () => jobs.logs(ID)]) {
       await assert.rejects(ask, (error) => {
-        assert.ok(error instanceof RayAwayError);
+        assert.ok(error instanceof ClusterAwayError);
         assert.match(error.message, /is no dashboard of Ray/);
         return true;
       });
@@ -73,7 +75,7 @@ Deno.test("RayJobs reads no answer without end", () => {
   });
 });
 
-Deno.test("RayRunner stops only jobs that a cloud named, whatever others say of theirs", async () => {
+Deno.test("RayCluster stops only jobs that a cloud named, whatever others say of theirs", async () => {
   const cloudUrl = "http://cloud.test";
   const mine = new Map([[ID, "RUNNING"]]);
   const listed = (id: string) => ({
@@ -92,10 +94,11 @@ Deno.test("RayRunner stops only jobs that a cloud named, whatever others say of 
   try {
     await withDashboard(answer, async (jobs, asked) => {
       const log = memoryLogger();
-      const runner = new RayRunner({
-        ...{ jobs, dataDir, log, clock: systemClock, cloudUrl: () => cloudUrl },
-        resources: { cpus: 1, gpus: 0 },
-      } as unknown as RayRunnerOptions);
+      const clock = systemClock;
+      const runner = new ClusterRunner({
+        ...{ dataDir, log, clock, cloudUrl: () => cloudUrl },
+        cluster: new RayCluster({ jobs, clock, resources: { cpus: 1, gpus: 0 } }),
+      } as unknown as ClusterRunnerOptions);
       await runner.recover();
       const path = `/api/jobs/${ID}`;
       assert.deepEqual(asked, [

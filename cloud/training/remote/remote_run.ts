@@ -8,6 +8,7 @@ import {
   type ManagedScript,
   requireManaged,
   REQUIREMENTS_FILE,
+  requirementsArguments,
   writeManagedScript,
 } from "../runs/managed_script.ts";
 import { RunFailedError } from "../runs/run_failure.ts";
@@ -20,7 +21,7 @@ import type { Exchange, OpenedRun } from "./exchange.ts";
 export interface RemoteRun extends Pick<OpenedRun, "hasModel" | "close"> {
   /** The variables of its process, the run's own key among them. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Lines of a file of requirements that have to be there before it starts; empty: none. */
+  /** Lines of a file of requirements that the cluster installs before it starts; empty: none. */
   readonly requirements: readonly string[];
 }
 
@@ -31,6 +32,8 @@ export interface RemoteRunOptions {
   readonly managed: ManagedScript | undefined;
   /** Where computers of the cluster reach this cloud. */
   readonly cloudUrl: () => string;
+  /** The cluster installs what managed training requires; else the run does. */
+  readonly installs: boolean;
 }
 
 /**
@@ -47,7 +50,7 @@ export const ENTRYPOINT = 'exec python3 -c "$MACHINE_TRAINING_PROGRAM"';
 export async function openRemoteRun(
   task: TrainingTask,
   folder: RunFolder,
-  { exchange, limits, managed: ours, cloudUrl }: RemoteRunOptions,
+  { exchange, limits, managed: ours, cloudUrl, installs }: RemoteRunOptions,
   signal: AbortSignal,
 ): Promise<RemoteRun> {
   const managed = task.script.kind === "managed" ? requireManaged(ours) : undefined;
@@ -75,10 +78,14 @@ export async function openRemoteRun(
     limits.wallMs,
     signal,
   );
+  const requirements = managed?.files[REQUIREMENTS_FILE];
   const run = {
     url: `${cloudUrl().replace(/\/$/, "")}/training-runs/${task.jobId}/`,
     addresses: opened.addresses,
     install: managed === undefined,
+    requirements: installs || requirements === undefined
+      ? []
+      : requirementsArguments(REQUIREMENTS_FILE),
     dataset_file: task.datasetFile,
     arguments: Object.fromEntries(own.filter(([, value]) => !places.has(value))),
     files: Object.fromEntries(
@@ -93,7 +100,7 @@ export async function openRemoteRun(
       MACHINE_TRAINING_PROGRAM: await program(),
       MACHINE_TRAINING_RUN: JSON.stringify(run),
     },
-    requirements: requirementLines(managed?.files[REQUIREMENTS_FILE] ?? ""),
+    requirements: installs ? requirementLines(requirements ?? "") : [],
   };
 }
 

@@ -36,7 +36,7 @@ const NUMBERS: Readonly<Record<number, string>> = {
 };
 
 /** How a program ended that did not end well: `exited with code 1`, `was killed …`. */
-function endText(exit: ExitInfo): string {
+export function endText(exit: ExitInfo): string {
   // A shell between the cloud and the program reports its signal so.
   const signal = exit.signal ?? NUMBERS[(exit.code ?? 0) - 128];
   return (signal === undefined ? undefined : SIGNALS[signal]) ?? describeExit(exit);

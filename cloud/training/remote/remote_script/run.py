@@ -79,17 +79,18 @@ def fetch(run, name, into):
     os.remove(archive)
 
 
-def in_environment(folder, script):
-    """A Python with the script and what it requires; sees the libraries of this computer."""
+def in_environment(folder, script, wanted):
+    """A Python with what is wanted; sees the libraries of this computer."""
     environment = os.path.join(folder, "environment")
     made = [sys.executable, "-m", "venv", "--system-site-packages", environment]
     log("making a Python environment")
-    if subprocess.run(made).returncode != 0:
+    # Images often have pip, and not what brings it into an environment.
+    if all(subprocess.run([*made, *more]).returncode != 0 for more in ([], ["--without-pip"])):
         stop("cannot make a Python environment: is the package python3-venv installed?")
     python = os.path.join(environment, "bin", "python3")
-    log("installing the training script")
+    log("installing what the training script requires")
     pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet"]
-    if subprocess.run([*pip, script]).returncode != 0:
+    if subprocess.run([*pip, *wanted], cwd=script).returncode != 0:
         stop("pip cannot install the training script; what it says stands above")
     return python
 
@@ -121,10 +122,9 @@ def main():
         fetch(run, "script.tar.gz", script)
         fetch(run, "dataset.tar.gz", dataset)
         environ = dict(os.environ, PYTHONUNBUFFERED="1")
-        if run["install"]:
-            python = in_environment(folder, script)
-        else:
-            python = sys.executable
+        wanted = ["."] if run["install"] else run["requirements"]
+        python = in_environment(folder, script, wanted) if wanted else sys.executable
+        if not run["install"]:
             environ["PYTHONPATH"] = script
         values = [f"--{key}={value}" for key, value in run["arguments"].items()]
         values += [f"--{key}={os.path.join(script, path)}" for key, path in run["files"].items()]

@@ -9,7 +9,6 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- /* What the pods that serve and the one that migrates have in common. */}}
 {{- define "machine-cloud.pod" -}}
-automountServiceAccountToken: false
 securityContext:
   runAsNonRoot: true
   runAsUser: 10001

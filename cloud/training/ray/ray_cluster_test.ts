@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import type { TrainingTask } from "../runs/runner.ts";
+import { ClusterRunner, type ClusterRunnerOptions } from "../remote/cluster_runner.ts";
 import { RayJobs } from "./ray_jobs.ts";
-import { RayRunner, type RayRunnerOptions } from "./ray_runner.ts";
+import { RayCluster } from "./ray_cluster.ts";
 
 /**
  * What the Jobs API of Ray 2.60 does with names: one that is there is refused, and one that was
@@ -29,7 +30,7 @@ function dashboard(submitted: (id: string) => "RUNNING" | "SUCCEEDED") {
   };
 }
 
-Deno.test("RayRunner starts a run again whose name the cluster still has", async () => {
+Deno.test("RayCluster starts a run again whose name the cluster still has", async () => {
   const folder = await Deno.makeTempDir({ prefix: "machine-ray-" });
   const stop = new AbortController();
   const names: string[] = [];
@@ -44,16 +45,17 @@ Deno.test("RayRunner starts a run again whose name the cluster still has", async
     dashboard(submitted),
   );
   const nothing = () => Promise.resolve();
-  const runner = new RayRunner({
-    jobs: new RayJobs({ address: `http://127.0.0.1:${server.addr.port}` }),
+  const jobs = new RayJobs({ address: `http://127.0.0.1:${server.addr.port}` });
+  const clock = systemClock;
+  const runner = new ClusterRunner({
+    cluster: new RayCluster({ jobs, clock, resources: { cpus: 1, gpus: 0 } }),
     exchange: {
       open: () =>
         Promise.resolve({ addresses: {}, hasModel: () => Promise.resolve(true), close: nothing }),
     },
     managed: { key: "1", files: { "model/training.py": "" } },
-    ...{ dataDir: folder, clock: systemClock, log: memoryLogger() },
-    ...{ resources: { cpus: 1, gpus: 0 }, cloudUrl: () => "http://cloud.test" },
-  } as unknown as RayRunnerOptions);
+    ...{ dataDir: folder, clock, log: memoryLogger(), cloudUrl: () => "http://cloud.test" },
+  } as unknown as ClusterRunnerOptions);
   // One that a cloud stopped as it ended has the number of its attempt again.
   const task: TrainingTask = {
     ...{ jobId: "8c9c4a1e-0000-4000-8000-000000000000", attempt: 1 },
