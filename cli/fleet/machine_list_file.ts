@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { ConnectError } from "@connectrpc/connect";
 import { CsvError, parse } from "csv-parse/sync";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { UsageError } from "../../shared/base/flags/flags.ts";
@@ -81,7 +82,10 @@ export async function createListed(
   const all: CreatedMachine[] = [];
   for (let at = 0; at < machines.length; at += AT_ONCE) {
     const some = machines.slice(at, at + AT_ONCE);
-    const { machines: done } = await client.createMachines({ locationId, machines: some });
+    const { machines: done } = await client.createMachines({ locationId, machines: some })
+      .catch((error) => {
+        throw withRows(error, at);
+      });
     for (const { machine } of credentialsDir === undefined ? [] : done) {
       const { machineName = "", partId: id = "", partSecret: secret = "" } = machine ?? {};
       const cloud = { app_address: address, id, secret };
@@ -103,4 +107,14 @@ export async function createListed(
     text: textTable([["ID", "MACHINE", ""], ...rows], context.terminal.columns),
     ids: all.map(({ machine }) => machine?.machineId ?? ""),
   };
+}
+
+/** The cloud counts the machines of one call, people the rows of a file below its heading. */
+function withRows(error: unknown, at: number): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  const text = error.rawMessage.replace(
+    /\bmachines\[(\d+)\]\.?(\w*)/g,
+    (_, n: string, field: string) => `row ${at + Number(n) + 1}${field && `, ${field}`}`,
+  );
+  return new ConnectError(text, error.code, error.metadata, undefined, error);
 }

@@ -182,11 +182,16 @@ function adviceOf(error: unknown, cloud: string, again?: Again): unknown {
           `with machine login --cloud ${cloud}${again.options}`,
       );
     case Code.Unavailable:
-    case Code.DeadlineExceeded:
+    case Code.DeadlineExceeded: {
+      const reason = reasonOf(error);
       return told(
-        `cannot reach a cloud at ${cloud} (${reasonOf(error)}); check the address and that ` +
-          "this host is on the network",
+        `cannot reach a cloud at ${cloud} (${reason}); ` +
+          (/certificate/i.test(reason)
+            ? "this host does not trust its certificate: name a file with the authority's in " +
+              "SSL_CERT_FILE, or check the address"
+            : "check the address and that this host is on the network"),
       );
+    }
     case Code.Unimplemented:
       // Every cloud has it: what every command asks first.
       return /AppService\/ListOrganizations|HTTP|404/.test(error.rawMessage)

@@ -33,7 +33,9 @@ export const callCommands: CommandTree = {
       const rows = resources.map((each) => [each.name, apiOf(each)]);
       return {
         json: resources.map((each) => ({ name: each.name, api: apiOf(each) })),
-        text: textTable([["RESOURCE", "API"], ...rows], context.terminal.columns),
+        text: rows.length === 0
+          ? `no resources; ${context.commandLine("config edit")} adds some\n`
+          : textTable([["RESOURCE", "API"], ...rows], context.terminal.columns),
         ids: resources.map(({ name }) => name),
       };
     },

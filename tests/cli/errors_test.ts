@@ -110,3 +110,46 @@ Deno.test("who may not change something is told who may, and nothing is changed"
   assert.equal((await rig.json("machines", "list")).length, 1);
   assert.equal((await rig.json("locations", "list")).length, 1);
 });
+
+Deno.test("a cloud whose certificate nobody here trusts is no matter of the network", async () => {
+  const read = (name: string) =>
+    Deno.readTextFile(new URL(`../../shared/rpc/testdata/${name}`, import.meta.url));
+  await using server = Deno.serve({
+    ...{ hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    ...{ cert: await read("cert.pem"), key: await read("key.pem") },
+  }, () => new Response());
+  const key = ["--key-id", crypto.randomUUID(), "--key", "k"];
+  const cloud = `https://localhost:${server.addr.port}`;
+  const error = await errorOf(runMachine(["machines", "list", "--cloud", cloud, ...key]));
+  assert.match(error?.message ?? "", /does not trust its certificate.* SSL_CERT_FILE/);
+});
+
+Deno.test("what is wrong with a list of machines is said by its rows", async () => {
+  await using rig = await CliRig.open();
+  const file = rig.path("machines.csv");
+  const rows = Array.from({ length: 203 }, (_, at) => `m${at + 1}`);
+  await Deno.writeTextFile(file, ["name", ...rows.with(200, "b@d"), ""].join("\n"));
+  const error = await errorOf(rig.run(["machines", "create", "--csv", file]));
+  assert.match(error?.message ?? "", /^no machine was made: row 201, name: "b@d"/);
+});
+
+Deno.test("lists that are empty say why", async () => {
+  await using rig = await CliRig.open();
+  const { id, key } = await rig.json("keys", "create", "tablet", "--role", "operator");
+  const env = { MACHINE_CLOUD_API_KEY_ID: id, MACHINE_CLOUD_API_KEY: key };
+  const list = ["secrets", "list", "--machine", "demo", "--cloud", rig.cloud.url];
+  const { out } = await runMachine(list, { env });
+  assert.match(out, /^no secret that you may see; .*owners$/m);
+});
+
+Deno.test("what every command takes may stand before its name", async () => {
+  await using rig = await CliRig.open();
+  const behind = await rig.run(["machines", "list", "--quiet", "--profile", "default"]);
+  for (const front of [["--quiet", "--profile", "default"], ["-q", "--profile=default"]]) {
+    assert.equal((await rig.run([...front, "machines", "list"])).out, behind.out);
+  }
+  const unknown = await errorOf(rig.run(["--profile", "absent", "machines", "list"]));
+  assert.match(unknown?.message ?? "", /absent/);
+  const { out } = await rig.run(["--quiet", "machines", "list", "--help"]);
+  assert.match(out, /^List machines/);
+});

@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { MachineToCreate } from "../../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
 import type { LocationRow, Scope } from "../../accounts/access/scope.ts";
 import { machineNameProblem } from "../../api/names/names.ts";
+import type { SavedHow } from "../../storage/database/schema.ts";
 import { createMachine } from "../machines/creation.ts";
 import type { EnrollmentsOptions } from "./enrollments.ts";
 import { readTemplate, requireUsable, type Template, templateConfig } from "./machine_template.ts";
@@ -25,6 +26,7 @@ export async function createMachines(
   scope: Scope,
   location: LocationRow,
   machines: readonly MachineToCreate[],
+  how: SavedHow,
 ): Promise<{ machineId: string; existed: boolean }[]> {
   if (machines.length === 0 || machines.length > MOST_AT_ONCE) {
     throw new ConnectError(
@@ -51,7 +53,7 @@ export async function createMachines(
             ...{ orgId: location.org_id, locationId: location.id, name },
             config: await templateConfig(transaction, location.org_id, template),
           },
-          scope.caller.actor,
+          { actor: scope.caller.actor, how },
         )
         : { machineId: known };
       done.push({ machineId, existed: known !== undefined });

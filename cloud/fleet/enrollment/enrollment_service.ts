@@ -21,6 +21,7 @@ import { machineNameProblem, titleProblem } from "../../api/names/names.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import type { EnrollmentState as State } from "../../storage/database/enrollment_schema.ts";
 import { alphanumeric } from "../../storage/keys/random.ts";
+import { savedHow } from "../fragments/saved_how.ts";
 import { createMachines } from "./create_machines.ts";
 import {
   type DeviceFacts,
@@ -215,7 +216,7 @@ export function enrollmentService(
     async createMachines({ locationId, machines }, context) {
       const scope = await callers.scope(context);
       const location = await scope.location(locationId, "manage");
-      const made = await createMachines(options, scope, location, machines);
+      const made = await createMachines(options, scope, location, machines, savedHow(context));
       return {
         machines: await Promise.all(
           made.map(async ({ machineId, existed }) => ({

@@ -175,7 +175,7 @@ export class Enrollments {
     const { machineId } = await createMachine(
       { queries, random, now: clock.now() },
       { orgId, locationId, name, config: await templateConfig(queries, orgId, template) },
-      actor,
+      { actor },
     );
     await queries.updateTable("enrollments").set({ state: "enrolled", machine_id: machineId })
       .where("id", "=", row.id).execute();

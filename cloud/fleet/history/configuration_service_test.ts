@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
+import { EnrollmentService } from "../../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { CLIENT_HEADER } from "../../../shared/cloud/client/connection.ts";
 
@@ -55,6 +56,31 @@ Deno.test("any two revisions are compared, with secrets masked, and any is resto
   );
   assert.equal(revisions[0]?.savedByName, "bootstrap");
   assert.deepEqual(revisions[1]?.removed, ["debug"]);
+});
+
+Deno.test("the first revision says by what the machine or part was made", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const [app, headers] = [cloud.app(made), { [CLIENT_HEADER]: "cli" }];
+  const client = cloud.client(ConfigurationService, apiKey(made));
+  const how = async (partId: string) =>
+    (await client.listRevisions({ partId })).revisions.map(({ savedHow }) => savedHow);
+
+  const { id: robotId } = await app.newRobot({ name: "n", location: made.location_id }, {
+    headers,
+  });
+  const { partId } = await app.newRobotPart({ robotId, partName: "left" }, { headers });
+  const listed = await cloud.client(EnrollmentService, apiKey(made)).createMachines(
+    { locationId: made.location_id, machines: [{ name: "listed" }] },
+    { headers },
+  );
+
+  assert.deepEqual(await how((await app.getRobotParts({ robotId })).parts[0]?.id ?? ""), [
+    "cli",
+    "cli",
+  ]);
+  assert.deepEqual(await how(partId), ["cli"]);
+  assert.deepEqual(await how(listed.machines[0]?.machine?.partId ?? ""), ["cli"]);
 });
 
 Deno.test("a restore on an old state is refused, and of what is not there", async () => {

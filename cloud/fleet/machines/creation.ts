@@ -2,7 +2,14 @@ import type { Actor } from "../../accounts/access/caller.ts";
 import type { Creation } from "../../accounts/organizations/creation.ts";
 import type { ConfigDocument } from "../configuration/config_document.ts";
 import { dnsLabel } from "../../api/addresses/host_names.ts";
+import type { SavedHow } from "../../storage/database/schema.ts";
 import { insertFirstRevision } from "./revisions.ts";
+
+/** Who makes something; `how` as histories show it, default: by a call. */
+export interface MadeBy {
+  readonly actor: Actor;
+  readonly how?: SavedHow | undefined;
+}
 
 /** Makes a part with its first secret and its first revision. Gives its id. */
 export async function createPart(
@@ -16,7 +23,7 @@ export async function createPart(
     readonly isMain: boolean;
     readonly config: ConfigDocument;
   },
-  actor: Actor,
+  by: MadeBy,
 ): Promise<string> {
   const id = random.uuid();
   const labels = await queries.selectFrom("parts").select("dns_label")
@@ -41,7 +48,7 @@ export async function createPart(
     queries,
     { id, name: part.name, orgId: part.orgId },
     part.config,
-    actor,
+    by,
     now,
   );
   return id;
@@ -51,7 +58,7 @@ export async function createPart(
 export async function createMachine(
   creation: Creation,
   machine: { orgId: string; locationId: string; name: string; config: ConfigDocument },
-  actor: Actor,
+  by: MadeBy,
 ): Promise<{ machineId: string; partId: string }> {
   const { queries, random, now } = creation;
   const machineId = random.uuid();
@@ -70,6 +77,6 @@ export async function createMachine(
     name: `${machine.name}-main`,
     isMain: true,
     config: machine.config,
-  }, actor);
+  }, by);
   return { machineId, partId };
 }

@@ -62,7 +62,7 @@ export function fleetMethods(
           return await createMachine(
             { queries: transaction, random, now: clock.now() },
             { ...place, name, config: await newMachineConfig(transaction, location.org_id) },
-            scope.caller.actor,
+            by(scope, context),
           );
         },
       );
@@ -140,7 +140,7 @@ export function fleetMethods(
             name: partName,
             isMain: false,
             config: EMPTY_CONFIG,
-          }, scope.caller.actor);
+          }, by(scope, context));
         return await withRemoteRevisions(transaction, machine.id, by(scope, context), make);
       });
       return { partId };

@@ -100,7 +100,7 @@ export async function insertFirstRevision(
   queries: Queries,
   part: { id: string; name: string; orgId: string },
   config: ConfigDocument,
-  actor: Actor,
+  { actor, how = "api" }: { readonly actor: Actor; readonly how?: SavedHow | undefined },
   now: Date,
 ): Promise<void> {
   const resolution = await resolveForSave(queries, part.orgId, config);
@@ -113,6 +113,7 @@ export async function insertFirstRevision(
     saved_at: now.getTime(),
     saved_by_type: actor.type,
     saved_by: actor.id,
+    saved_how: how,
     diff: JSON.stringify(summarizeDiff({}, config.value)),
   }).execute();
   await keepResolution(queries, [part.id], resolution);

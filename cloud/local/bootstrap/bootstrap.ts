@@ -150,7 +150,7 @@ async function findOrCreateMachine(
     .where("parts.is_main", "=", 1).executeTakeFirst();
   if (!found) {
     const { orgId, locationId, machine: name, config = EMPTY_CONFIG } = machine;
-    return await createMachine(creation, { orgId, locationId, name, config }, actor);
+    return await createMachine(creation, { orgId, locationId, name, config }, { actor });
   }
   if (machine.config) {
     await savePart(queries, found.partId, { config: machine.config, keepText: true }, actor, now);

@@ -62,7 +62,8 @@ export async function runCommandLine<T extends FlagTable>(
   const print = (text: string) => deps.write(new TextEncoder().encode(text));
   const [first] = argv;
   const asksForHelp = first !== undefined && /^(-h|--?help|help)$/.test(first);
-  const words = asksForHelp ? argv.slice(1) : argv;
+  const everywhere = { ...program.flags, ...OUTPUT_FLAGS };
+  const { options, words } = optionsInFront(asksForHelp ? argv.slice(1) : argv, everywhere);
   const found = findCommand(words, program.tree);
   if (!found) {
     const help = groupHelp(words, program, asksForHelp);
@@ -74,12 +75,13 @@ export async function runCommandLine<T extends FlagTable>(
     program: `${program.name} ${name}`,
     summary: command.summary,
     // Those of the command come first, and count where both have one.
-    flags: { ...command.flags, ...program.flags, ...OUTPUT_FLAGS, ...command.flags },
+    flags: { ...command.flags, ...everywhere, ...command.flags },
     ...(command.arguments ? { arguments: command.arguments } : {}),
     ...(command.footer === undefined ? {} : { footer: command.footer }),
   };
   if (asksForHelp) return await print(renderHelp(spec));
-  const parsed = parseFlags(words.slice(name.split(" ").length), spec, deps.env);
+  const ownWords = words.slice(name.split(" ").length);
+  const parsed = parseFlags([...options, ...ownWords], spec, deps.env);
   if (parsed.help) return await print(renderHelp(spec));
   const values = parsed.values as FlagValues<typeof OUTPUT_FLAGS> & FlagValues<T>;
   const list = listOf(name, command, program);
@@ -89,6 +91,25 @@ export async function runCommandLine<T extends FlagTable>(
       arguments: parsed.arguments,
     }), list);
   if (output) await print(textOf(output, values, program.jsonLists));
+}
+
+/** What every command takes may also stand before its name: `--profile work machines list`. */
+function optionsInFront(
+  argv: readonly string[],
+  flags: FlagTable,
+): { readonly options: readonly string[]; readonly words: readonly string[] } {
+  let at = 0;
+  for (let word = argv[0]; word?.startsWith("-"); word = argv[at]) {
+    const [name = ""] = word.replace(/^--?/, "").split("=");
+    const [, flag] = Object.entries(flags).find(([known, { aliases = [] }]) =>
+      known === name || aliases.includes(name)
+    ) ?? [];
+    if (!flag) {
+      break;
+    }
+    at += flag.type === "boolean" || word.includes("=") ? 1 : 2;
+  }
+  return { options: argv.slice(0, at), words: argv.slice(at) };
 }
 
 /** Runs one command; its connection is closed in the end. */

@@ -70,5 +70,7 @@ function table(secrets: readonly SharedSecret[]): string {
     id,
     createdOn ? timestampDate(createdOn).toISOString() : "-",
   ]);
-  return textTable([["SECRET", "CREATED"], ...rows]);
+  return rows.length === 0
+    ? "no secret that you may see; those of a machine or location are for its owners\n"
+    : textTable([["SECRET", "CREATED"], ...rows]);
 }
