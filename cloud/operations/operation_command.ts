@@ -25,10 +25,15 @@ export interface CommandResult {
   readonly code: 0 | 1;
 }
 
+interface CommandDeps {
+  readonly clock: Clock;
+  readonly warn: (text: string) => void;
+}
+
 /** Runs one of the commands for operators. */
 export async function runOperationCommand(
   parsed: Parsed,
-  deps: { readonly clock: Clock; readonly warn: (text: string) => void },
+  deps: CommandDeps,
 ): Promise<CommandResult> {
   if (parsed.command === "health") return await askHealth(parsed.values.url);
   const { values } = parsed;
@@ -59,10 +64,26 @@ export async function runOperationCommand(
     const text = `Wrote ${result.file}: ${count(files)}, ${size(bytes)}.\n`;
     return { text: values.json ? printed(result) : text, code: 0 };
   }
+  return await runRestore(file, parsed.values, deps);
+}
+
+async function runRestore(
+  file: string,
+  values: Extract<Parsed, { command: "restore" }>["values"],
+  { clock, warn }: CommandDeps,
+): Promise<CommandResult> {
+  const { data, database } = values;
+  const { moveToPostgres, requireNoTables } = await import("./move/move_to_postgres.ts");
+  if (database !== undefined) await requireNoTables(data, database);
   const known = { "cloud.db": cloudMigrations.length, "logs.db": logMigrations.length };
-  const result = await restore(file, values.data, known);
-  const text = `Restored ${values.data} as it was at ${result.madeAt}: ${count(result.files)}, ` +
-    `${size(result.bytes)}. Start it with: machine-cloud serve --data ${values.data}\n`;
+  const result = await restore(file, data, known);
+  if (database !== undefined) {
+    warn(`moving the rows; if that is cut, run: machine-cloud migrate --data ${data} --to URL`);
+    const { kept } = await moveToPostgres(data, database, { clock, progress: warn });
+    await Deno.remove(kept); // the backup has it
+  }
+  const text = `Restored ${data} as it was at ${result.madeAt}: ${count(result.files)}, ` +
+    `${size(result.bytes)}. Start it with: machine-cloud serve --data ${data}\n`;
   return { text: values.json ? printed(result) : text, code: 0 };
 }
 

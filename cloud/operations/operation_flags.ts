@@ -30,6 +30,12 @@ export const operationCommands = {
     flags: {
       ...data,
       "data": { ...data.data, doc: "Data folder to make; empty or not there." },
+      "database": {
+        type: "string",
+        placeholder: "URL",
+        doc: "Address of PostgreSQL, as serve takes it: the rows go there, where no tables of a " +
+          "cloud may be. Left out: into the folder, as SQLite.",
+      },
       "json": json,
     },
     arguments: [{ placeholder: "FILE", doc: "The backup." }],

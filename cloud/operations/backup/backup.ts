@@ -5,11 +5,12 @@ import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import { syncFolder } from "../../../shared/base/files/atomic_write.ts";
 import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { databaseAddress } from "../../storage/data_folder/database_choice.ts";
+import { AUTHORITY_FILE, databaseAddress } from "../../storage/data_folder/database_choice.ts";
 import { lockFolder } from "../../storage/data_folder/serve_lock.ts";
 import { ABOUT_ENTRY, BackupError, BackupWriter } from "./archive.ts";
 import { DATABASES } from "./folder_files.ts";
-import { copyDatabase, schemaVersion, takeSnapshot } from "./snapshot.ts";
+import { copyOfFolder, copyOfPostgres } from "./copied_rows.ts";
+import { type CopyRows, schemaVersion, takeSnapshot } from "./snapshot.ts";
 
 export interface BackupResult {
   /** Absolute. */
@@ -28,23 +29,18 @@ export interface BackupResult {
 const STAGING = ".backup";
 
 /**
- * Writes a backup of a data folder, also of one that is being served: everything in it is of one
- * moment. The file appears when it is whole and on the disk; one that is there is replaced.
+ * Writes a backup of a cloud, also of one that is being served: everything in it is of one moment.
+ * It has the same form whichever engine keeps the rows. The file appears when it is whole and on the disk; one that is there is replaced.
  *
- * @throws {BackupError}, {DataFolderInUseError} or {FileError}, each with one line for the operator.
+ * @throws {BackupError}, {DataFolderInUseError}, {StoreError} or {FileError}, each with one line for the operator.
  */
 export async function backUp(
   dataDir: string,
   file: string,
   { clock }: { clock: Clock },
 ): Promise<BackupResult> {
-  if (databaseAddress(dataDir) !== undefined) {
-    throw new BackupError(
-      `${dataDir} has its database on PostgreSQL, which this command does not read yet: back that ` +
-        "up with pg_dump, and then copy the folder, in this order",
-    );
-  }
-  if (!existsSync(join(dataDir, "cloud.db"))) {
+  const address = databaseAddress(dataDir);
+  if (address === undefined && !existsSync(join(dataDir, "cloud.db"))) {
     throw new BackupError(
       `${dataDir} is no data folder of machine-cloud: it has no cloud.db. Name the folder that ` +
         "serve uses with --data",
@@ -68,32 +64,33 @@ export async function backUp(
   try {
     await remove(staging);
     await Deno.mkdir(staging, { mode: 0o700 });
-    return await write(dataDir, { target, unfinished, staging, clock });
+    const copy = address === undefined
+      ? copyOfFolder(dataDir, unfinished)
+      : copyOfPostgres(dataDir, address, `${unfinished}.rows`, clock);
+    return await write(dataDir, { target, unfinished, staging, copy, clock });
   } catch (error) {
     if (fsErrorCode(error) === undefined) throw error;
     throw toFileError(error, "write the backup", target);
   } finally {
-    for (const name of [unfinished, ...DATABASES.map((db) => `${unfinished}.${db}`), staging]) {
-      await remove(name);
-    }
+    const copies = [...DATABASES.map((name) => `${unfinished}.${name}`), `${unfinished}.rows`];
+    for (const name of [unfinished, ...copies, staging]) await remove(name);
   }
 }
 
 async function write(
   dataDir: string,
-  { target, unfinished, staging, clock }: {
+  { target, unfinished, staging, copy, clock }: {
     target: string;
     unfinished: string;
     staging: string;
+    copy: CopyRows;
     clock: Clock;
   },
 ): Promise<BackupResult> {
   const now = clock.now();
-  const snapshot = await takeSnapshot(dataDir, staging, `${unfinished}.cloud.db`);
+  const snapshot = await takeSnapshot(dataDir, staging, copy);
+  const { cloud, logs, authority } = snapshot.rows;
   faultPoint("backup.snapshot.taken");
-  const logs = `${unfinished}.logs.db`;
-  const hasLogs = existsSync(join(dataDir, "logs.db"));
-  if (hasLogs) await copyDatabase(join(dataDir, "logs.db"), logs);
   const file = await Deno.open(unfinished, {
     write: true,
     create: true,
@@ -107,14 +104,16 @@ async function write(
       made_at: now.toISOString(),
       program: versionText("machine-cloud"),
       schema: {
-        "cloud.db": schemaVersion(snapshot.database),
-        "logs.db": hasLogs ? schemaVersion(logs) : 0,
+        "cloud.db": schemaVersion(cloud),
+        "logs.db": logs === undefined ? 0 : schemaVersion(logs),
       },
     };
     await writer.addText(ABOUT_ENTRY, `${JSON.stringify(about, null, 2)}\n`, now);
-    await writer.addFile("cloud.db", snapshot.database);
-    if (hasLogs) await writer.addFile("logs.db", logs);
+    await writer.addFile("cloud.db", cloud);
+    if (logs !== undefined) await writer.addFile("logs.db", logs);
+    if (authority !== undefined) await writer.addText(AUTHORITY_FILE, authority, now);
     for (const [path, from] of snapshot.files) {
+      if (path === AUTHORITY_FILE && authority !== undefined) continue;
       await writer.addFile(path, from);
       faultPoint("backup.archive.entry");
     }

@@ -18,9 +18,21 @@ const NAMED_FILES = {
   "data-files": "SELECT id FROM binary_data",
 } as const;
 
+/** The rows of a cloud as they were at one moment, in files of SQLite. */
+export interface CopiedRows {
+  /** Paths. */
+  readonly cloud: string;
+  /** Undefined: it never served. */
+  readonly logs: string | undefined;
+  /** The file of the certificate authority, where its text is among the rows. */
+  readonly authority?: string | undefined;
+}
+
+/** @param taken to be called after the moment of the rows; what comes later does not count */
+export type CopyRows = (taken: () => Promise<void>) => Promise<CopiedRows>;
+
 export interface Snapshot {
-  /** A copy of `cloud.db`. */
-  readonly database: string;
+  readonly rows: CopiedRows;
   /** Paths from the data folder, and where their contents are. */
   readonly files: ReadonlyMap<string, string>;
   /** Files that the database names and that are not in the folder. */
@@ -30,26 +42,24 @@ export interface Snapshot {
 }
 
 /**
- * Copies `cloud.db` and holds on to every file that it names: a second name (hard link) keeps a
+ * Copies the rows and holds on to every file that it names: a second name (hard link) keeps a
  * file that is deleted meanwhile. The row of a file is written after it and deleted before it, so
  * that files held before and after the copy are all that the copy can name.
  *
  * @param staging a folder on the same disk as the data folder
- * @param copy where the copy of the database goes
  */
 export async function takeSnapshot(
   dataDir: string,
   staging: string,
-  copy: string,
+  copyRows: CopyRows,
 ): Promise<Snapshot> {
   const files = new Map<string, string>();
   for (let attempt = 1;; attempt++) {
     await hold(dataDir, staging, files);
-    await copyDatabase(join(dataDir, "cloud.db"), copy);
-    await hold(dataDir, staging, files);
-    const { missing, hasObjectStorage } = look(copy, files);
+    const rows = await copyRows(() => hold(dataDir, staging, files));
+    const { missing, hasObjectStorage } = look(rows.cloud, files);
     if (missing === 0 || hasObjectStorage || attempt === ATTEMPTS) {
-      return { database: copy, files, elsewhere: missing, hasObjectStorage };
+      return { rows, files, elsewhere: missing, hasObjectStorage };
     }
   }
 }

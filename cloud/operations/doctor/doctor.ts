@@ -30,7 +30,7 @@ export async function examine(options: DoctorOptions, clock: Clock): Promise<Fin
   if (findings.some(({ check, state }) => check === "folder" && state === "failed")) {
     return findings;
   }
-  const postgres = await checkPostgres(dataDir, cloudMigrations.length);
+  const postgres = await checkPostgres(dataDir, cloudMigrations.length, clock);
   const read = postgres?.read ?? sqliteSettings(dataDir);
   findings.push(
     ...postgres?.findings ?? [

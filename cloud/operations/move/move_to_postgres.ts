@@ -34,12 +34,7 @@ export async function moveToPostgres(
   using _lock = await lockForServing(dataDir);
   await using target = await PostgresTarget.open(address);
   const state = await target.state();
-  if (state === "foreign") {
-    throw new StoreError(
-      "foreign-database",
-      `The schema ${address.schema} of ${address.shown} has tables. Name another one with schema=`,
-    );
-  }
+  if (state === "foreign") throw hasTables(address);
   if (state === "complete" && !isBegun) {
     throw new DatabaseChoiceError(
       `${address.shown} has the rows of a move that was given up. Remove the schema ` +
@@ -65,6 +60,21 @@ export async function moveToPostgres(
   await syncFolder(dataDir);
   await target.tidy();
   return { database: address.shown, tables, rows, kept };
+}
+
+/** @throws {StoreError} when tables are in the place to which a move is to go. */
+export async function requireNoTables(dataDir: string, to: string): Promise<void> {
+  const address = parsePostgresAddress(to, dataDir);
+  await using target = await PostgresTarget.open(address);
+  const state = await target.state();
+  if (state === "foreign" || state === "complete") throw hasTables(address);
+}
+
+function hasTables({ schema, shown }: PostgresAddress): StoreError {
+  return new StoreError(
+    "foreign-database",
+    `The schema ${schema} of ${shown} has tables. Name another one with schema=`,
+  );
 }
 
 /** @returns whether a move to this address was begun */

@@ -79,6 +79,22 @@ function checkFolder(folder: string, shown: string): void {
 }
 
 async function fill(folder: string, source: PostgresSource, deps: MoveDeps): Promise<void> {
+  const authority = await openAuthority(folder, source);
+  await copyToSqlite(source, join(folder, MOVING_FOLDER), deps);
+  if (authority) {
+    await writeFileAtomic(join(folder, AUTHORITY_FILE), authority, { mode: 0o600 });
+  }
+}
+
+/**
+ * The certificate authority of a cloud on PostgreSQL, as its file holds it.
+ *
+ * @throws {KeyFileError} when the keys in the folder are not those of the rows.
+ */
+export async function openAuthority(
+  folder: string,
+  source: PostgresSource,
+): Promise<string | undefined> {
   const keys = await loadKeys(folder);
   if (await source.setting("key_fingerprint") !== keys.secrets.fingerprint()) {
     throw new KeyFileError(
@@ -91,10 +107,18 @@ async function fill(folder: string, source: PostgresSource, deps: MoveDeps): Pro
   if (sealed && !authority) {
     throw new KeyFileError(`cloud.key in ${folder} does not open the certificate authority there`);
   }
-  const moving = join(folder, MOVING_FOLDER);
-  await Deno.mkdir(moving, { recursive: true, mode: 0o700 });
-  using cloud = SqliteTarget.open(moving, "cloud", cloudMigrations);
-  using logs = SqliteTarget.open(moving, "logs", logMigrations);
+  return authority;
+}
+
+/** Copies all rows and log lines into `cloud.db` and `logs.db` of a folder, and compares them. */
+export async function copyToSqlite(
+  source: PostgresSource,
+  folder: string,
+  deps: MoveDeps,
+): Promise<void> {
+  await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  using cloud = SqliteTarget.open(folder, "cloud", cloudMigrations);
+  using logs = SqliteTarget.open(folder, "logs", logMigrations);
   faultPoint("move.begun");
   await copyTables(cloud.tables, source, cloud, deps);
   await copyTables(LOG_TABLES, source, logs, deps);
@@ -102,9 +126,6 @@ async function fill(folder: string, source: PostgresSource, deps: MoveDeps): Pro
   deps.progress("checking references between rows");
   cloud.finish(await countedOf(cloud.tables, source));
   logs.finish(await countedOf(LOG_TABLES, source));
-  if (authority) {
-    await writeFileAtomic(join(folder, AUTHORITY_FILE), authority, { mode: 0o600 });
-  }
 }
 
 async function countedOf(

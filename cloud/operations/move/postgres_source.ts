@@ -3,6 +3,7 @@ import { StoreError } from "../../../shared/base/store/sqlite.ts";
 import { DataFolderInUseError } from "../../storage/data_folder/serve_lock.ts";
 import type { SettingName } from "../../storage/database/settings.ts";
 import type { PostgresAddress } from "../../storage/postgres/address.ts";
+import { inspectPostgres } from "../../storage/postgres/inspect.ts";
 import { openingFailure } from "../../storage/postgres/failures.ts";
 import { lockNumber, PostgresDatabase } from "../../storage/postgres/postgres_database.ts";
 import { connectForMove, cursorRows, fromOf } from "./postgres_rows.ts";
@@ -10,12 +11,13 @@ import type { MoveSource, Row, Table, Value } from "./rows.ts";
 
 const LOCK_TIMEOUT_MS = 30_000;
 
-/** A cloud's schema, from which nobody serves and to which nobody writes until it is closed. */
+/** A cloud's schema as it is at one moment. */
 export class PostgresSource implements MoveSource, AsyncDisposable {
   private constructor(private readonly client: Client) {}
 
   /**
-   * Brings its tables up to date and locks it.
+   * Brings its tables up to date and locks it: nobody serves from it or writes to it until it is
+   * closed.
    *
    * @throws {StoreError} or {DataFolderInUseError}, each with one line for the operator.
    */
@@ -32,6 +34,37 @@ export class PostgresSource implements MoveSource, AsyncDisposable {
     } catch (error) {
       await client?.end().catch(() => undefined); // what failed before is reported
       throw error instanceof DataFolderInUseError ? error : openingFailure(error, address);
+    }
+  }
+
+  /**
+   * Others serve from it and write to it as before.
+   *
+   * @param schema the number of the newest migration that it has to have
+   * @throws {StoreError} with one line for the operator.
+   */
+  static async openServed(address: PostgresAddress, schema: number): Promise<PostgresSource> {
+    const { schemaVersion } = await inspectPostgres(address);
+    if (schemaVersion !== schema) {
+      throw new StoreError(
+        schemaVersion > schema ? "newer-schema" : "failed",
+        schemaVersion === 0
+          ? `${address.shown} has no tables of a cloud in the schema ${address.schema}.`
+          : `The database ${address.shown} has schema ${schemaVersion}, this program knows ` +
+            `${schema}. Use the program of the version that serves it.`,
+      );
+    }
+    let client: Client | undefined;
+    try {
+      client = await connectForMove({ ...address, statementTimeoutMs: 0 });
+      // Without it the server ends the transaction while the file is written.
+      await client.query("set idle_in_transaction_session_timeout = 0");
+      await client.query("begin isolation level repeatable read read only");
+      await client.query("select 1 from settings"); // its moment
+      return new PostgresSource(client);
+    } catch (error) {
+      await client?.end().catch(() => undefined); // what failed before is reported
+      throw openingFailure(error, address);
     }
   }
 

@@ -10,7 +10,36 @@ export interface PostgresState {
   readonly serverVersion: string;
   /** The table of settings. */
   readonly settings: ReadonlyMap<string, string>;
+  readonly load: PostgresLoad;
 }
+
+/** How the server is doing. */
+export interface PostgresLoad {
+  /** Of all databases; `most` without those that only a superuser gets. */
+  readonly connections: { readonly used: number; readonly most: number };
+  /** Others that have waited for a lock for some seconds. */
+  readonly waiting: number;
+  /** Age of the oldest transaction in the database that this user may see, seconds. */
+  readonly oldestSeconds: number;
+  /** Of the database with all that is in it. */
+  readonly bytes: number;
+  readonly isStandby: boolean;
+  /** By the server's clock, while it was asked. */
+  readonly nowMs: number;
+}
+
+/** Of what others do a user without further rights sees that they are there, and locks. */
+const LOAD = `select
+  (select count(*) from pg_stat_activity where datid is not null)::int as used,
+  current_setting('max_connections')::int
+    - current_setting('superuser_reserved_connections')::int as most,
+  (select count(distinct pid) from pg_locks where not granted
+    and waitstart < now() - interval '5 seconds')::int as waiting,
+  (select coalesce(max(extract(epoch from now() - xact_start)), 0) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid())::float8 as oldest,
+  pg_database_size(current_database()) as bytes,
+  pg_is_in_recovery()::int as standby,
+  (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`;
 
 /** @throws {StoreError} or {FileError} when it cannot be looked at, with one line for the operator. */
 export async function inspectPostgres(address: PostgresAddress): Promise<PostgresState> {
@@ -28,7 +57,19 @@ export async function inspectPostgres(address: PostgresAddress): Promise<Postgre
       "select 1 from pg_tables where schemaname = $1 and tablename = 'schema_migrations'",
       [address.schema],
     );
-    if (tables.length === 0) return { schemaVersion: 0, serverVersion, settings: new Map() };
+    const { rows: [found] } = await client.query<Record<string, number>>(LOAD);
+    const of = (name: string) => found?.[name] ?? 0;
+    const load = {
+      connections: { used: of("used"), most: of("most") },
+      waiting: of("waiting"),
+      oldestSeconds: of("oldest"),
+      bytes: of("bytes"),
+      isStandby: of("standby") === 1,
+      nowMs: of("now_ms"),
+    };
+    if (tables.length === 0) {
+      return { schemaVersion: 0, serverVersion, settings: new Map(), load };
+    }
     const { rows: [newest] } = await client.query<{ version: number | null }>(
       "select max(version) as version from schema_migrations",
     );
@@ -37,7 +78,7 @@ export async function inspectPostgres(address: PostgresAddress): Promise<Postgre
       "select name, value from settings",
     );
     const settings = new Map(rows.map(({ name, value }) => [name, value]));
-    return { schemaVersion, serverVersion, settings };
+    return { schemaVersion, serverVersion, settings, load };
   } catch (error) {
     throw openingFailure(error, address);
   } finally {

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
+import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
+import { writeNotedAddress } from "../../storage/data_folder/database_choice.ts";
+import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../storage/keys/random.ts";
+import { examine } from "./doctor.ts";
+
+Deno.test({
+  name: "the doctor looks at the version, the connections, the locks and the clock of PostgreSQL",
+  // Where all tests are given one database, it counts.
+  ignore: ignoreWithout(import.meta.url, "postgresql") || Deno.env.has("MACHINE_CLOUD_DATABASE"),
+  async fn() {
+    await using server = await PostgresServer.start(["max_connections = 24"]);
+    const dataDir = await Deno.makeTempDir({ prefix: "machine-doctor-" });
+    const states = async (clock = systemClock) =>
+      Object.fromEntries(
+        (await examine({ dataDir }, clock)).map(({ check, state, detail }) => [
+          check,
+          `${state}: ${detail}`,
+        ]),
+      );
+    try {
+      await writeNotedAddress(dataDir, server.address("pool=4"));
+      await (await openDataFolder(dataDir, systemRandom)).database.close();
+      const good = await states();
+      assert.match(good["database"] ?? "", /^ok: .*PostgreSQL \d+.*schema \d+$/);
+      assert.match(good["server"] ?? "", /^ok: the database has [\d.]+ MiB/);
+      assert.match(good["connections"] ?? "", /^ok: \d+ of 21 connections/);
+      assert.match(good["locks"] ?? "", /^ok/);
+      assert.match(good["database clock"] ?? "", /^ok/);
+
+      const later = new FakeClock(new Date(Date.now() + 60_000).toISOString());
+      assert.match(
+        (await states(later))["database clock"] ?? "",
+        /^warning: .* ahead of the server/,
+      );
+      await writeNotedAddress(dataDir, server.address("pool=40"));
+      assert.match((await states())["connections"] ?? "", /^warning: .* takes up to 48/);
+      await server.halt();
+      assert.match((await states())["database"] ?? "", /^failed/);
+    } finally {
+      await Deno.remove(dataDir, { recursive: true });
+    }
+  },
+});
