@@ -40,6 +40,7 @@ export async function runOperationCommand(
   if (parsed.command === "doctor") return await runDoctor(parsed.values, deps);
   if (parsed.command === "migrate") {
     const { data, to, json = false } = parsed.values;
+    if (parsed.values["files-to"] !== undefined) return await moveLargeFiles(parsed.values, deps);
     if (to === undefined) return await bringUpToDate(data, json);
     const moved = await move(data, to, { clock: deps.clock, progress: deps.warn });
     const text = `Moved ${moved.rows} rows of ${moved.tables} tables to ${moved.database}, and ` +
@@ -85,6 +86,35 @@ async function runRestore(
   const text = `Restored ${data} as it was at ${result.madeAt}: ${count(result.files)}, ` +
     `${size(result.bytes)}. Start it with: machine-cloud serve --data ${data}\n`;
   return { text: values.json ? printed(result) : text, code: 0 };
+}
+
+async function moveLargeFiles(
+  values: Extract<Parsed, { command: "migrate" }>["values"],
+  deps: { readonly clock: Clock; readonly warn: (text: string) => void },
+): Promise<CommandResult> {
+  const { data, to, "files-to": place, "blob-store": store, remove = false, json } = values;
+  if (place !== "objects" && place !== "folder") {
+    throw new UsageError("--files-to: write objects, for the object storage, or folder");
+  }
+  if (to !== undefined) throw new UsageError("--to and --files-to do not go together; one by one");
+  if (store === undefined) {
+    throw new UsageError("--files-to needs the object storage; give --blob-store s3://BUCKET");
+  }
+  const { readS3Settings } = await import("../storage/blobs/s3_settings.ts");
+  const { moveFiles } = await import("./move/move_files.ts");
+  const objectStorage = readS3Settings(store, (name) => Deno.env.get(name));
+  const moved = await moveFiles(
+    data,
+    { objectStorage, to: place, remove },
+    { clock: deps.clock, progress: deps.warn },
+  );
+  const { files, bytes, copied, removed, from } = moved;
+  const left = remove
+    ? `${removed} were compared again and removed from ${from}.`
+    : `They are still in ${from}, too: run it with --remove to remove them there.`;
+  const text = `${moved.to} has ${count(files)} of ${from}, ${size(bytes)}, compared by SHA-256; ` +
+    `${copied} of them were copied now. ${left}\n`;
+  return { text: json ? printed(moved) : text, code: 0 };
 }
 
 async function move(data: string, to: string, deps: MoveDeps): Promise<MoveResult> {

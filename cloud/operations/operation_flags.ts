@@ -53,6 +53,23 @@ export const operationCommands = {
           "Left out: nothing is moved; the tables are brought up to date, as the first start of " +
           "this version does.",
       },
+      "files-to": {
+        type: "string",
+        placeholder: "PLACE",
+        doc:
+          "Move large files instead: objects, to the object storage of --blob-store, or folder, " +
+          "to the data folder. Also while the cloud is served; nothing is removed.",
+      },
+      "blob-store": {
+        type: "string",
+        placeholder: "URL",
+        env: "MACHINE_CLOUD_BLOB_STORE",
+        doc: "The object storage, as serve is given it.",
+      },
+      "remove": {
+        type: "boolean",
+        doc: "With --files-to: remove each file where it was, once its copy was compared again.",
+      },
       "json": json,
     },
     footer: "With --to the cloud must not be served meanwhile. Run it again when it was cut: it " +

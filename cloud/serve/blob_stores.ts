@@ -2,17 +2,12 @@ import { join } from "node:path";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { Queries } from "../storage/database/cloud_database.ts";
-import { readSetting, writeSetting } from "../storage/database/settings.ts";
+import { type BlobFolder, storageId } from "../storage/blobs/blob_places.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 import type { BlobStore } from "../storage/blobs/blob_store.ts";
 import type { S3BlobStore } from "../storage/blobs/s3_blob_store.ts";
 import { FolderBlobStore } from "../storage/blobs/folder_blob_store.ts";
-
-/** Folders of the data folder, or of the object storage, that hold large files. */
-export const BLOB_FOLDERS = ["blobs", "data-exports", "data-files", "releases"] as const;
-
-export type BlobFolder = typeof BLOB_FOLDERS[number];
 
 export interface BlobStoresOptions {
   readonly dataDir: string;
@@ -47,16 +42,4 @@ export async function openBlobStores(
     open: async (folder) => new MovedBlobStore(objects(folder), await inFolder(folder)),
     runs: objects("training-runs"),
   };
-}
-
-/** What distinguishes this cloud from all others in an object storage. */
-async function storageId(queries: Queries, random: Random): Promise<string> {
-  // Nodes that start at once take the same one.
-  return await queries.transaction().execute(async (transaction) => {
-    const known = await readSetting(transaction, "storage_id");
-    if (known !== undefined) return known;
-    const id = random.uuid();
-    await writeSetting(transaction, "storage_id", id);
-    return id;
-  });
 }

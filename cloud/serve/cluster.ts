@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import type { DataFolder } from "../storage/data_folder/data_folder.ts";
 import { DataFolderInUseError } from "../storage/data_folder/serve_lock.ts";
-import { BLOB_FOLDERS } from "./blob_stores.ts";
+import { BLOB_FOLDERS } from "../storage/blobs/blob_places.ts";
 import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 
 /** What of the options of a cloud decides it. */

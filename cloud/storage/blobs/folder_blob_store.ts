@@ -94,6 +94,13 @@ export class FolderBlobStore implements BlobStore {
     await tryRemove(this.#path(id));
   }
 
+  /** All that are there. */
+  async *ids(): AsyncIterable<string> {
+    for await (const entry of Deno.readDir(this.folder)) {
+      if (entry.isFile && ID.test(entry.name)) yield entry.name;
+    }
+  }
+
   async sweep(isKnown: (id: string) => Promise<boolean>, now: Date): Promise<number> {
     let removed = 0;
     for (const folder of [this.incoming, this.folder]) {

@@ -57,6 +57,11 @@ export class S3BlobStore implements BlobStore {
     await this.#delete({ key: this.#key(id) }).catch(() => undefined);
   }
 
+  /** All that are there. @throws {BlobStorageError} */
+  async *ids(): AsyncIterable<string> {
+    for await (const { id } of this.#list(this.#pages("max-keys"), readObjects)) yield id;
+  }
+
   /** @throws {BlobStorageError} */
   async sweep(isKnown: (id: string) => Promise<boolean>, now: Date): Promise<number> {
     await this.claim();
