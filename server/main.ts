@@ -146,6 +146,9 @@ async function serve(
   const ending = new AbortController();
   const memory = { memory: processMemory, clock: systemClock };
   void releaseIdleMemory(memory, ending.signal).catch(() => undefined);
+  const { prepareFirstCalls } = await import("./run/machine/first_calls.ts");
+  const { webrtc } = server.core.port;
+  void prepareFirstCalls({ clock: systemClock, webrtc }, ending.signal).catch(() => undefined);
   const reason = await Promise.race([server.stopRequested, signalled.promise]);
   ending.abort();
   log.info("the server shuts down", { event: "server_stopping", reason });

@@ -1,6 +1,6 @@
 /**
  * WebRTC: answers callers who were brought here by the machine's own port or by its cloud, and
- * serves them the same API as the port. What it needs is loaded with the first call.
+ * serves them the same API as the port. What connects is loaded with the first call.
  */
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { hostname } from "node:os";
@@ -50,6 +50,11 @@ export class WebRtc {
     this.#fqdns = [cloud?.fqdn, cloud?.local_fqdn, network?.fqdn]
       .filter((name): name is string => !!name);
     this.#answerer?.follow(cloud);
+  }
+
+  /** Loads what takes calls at the own port, so that the first does not wait for it. */
+  prepare(): void {
+    this.#loadOwn().catch(() => {});
   }
 
   /** To be called when other callers are let in than before. Never rejects. */
