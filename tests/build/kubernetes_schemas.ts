@@ -45,9 +45,12 @@ export async function validate(text: string, version: string) {
   }
 }
 
-/** What is wrong with an object, in the oldest version or the newest; undefined: nothing. */
-export async function wrongWith(text: string): Promise<string | undefined> {
-  for (const version of [OLDEST, NEWEST]) {
+/** What is wrong with an object, in one of these versions; undefined: nothing. */
+export async function wrongWith(
+  text: string,
+  versions: readonly string[] = [OLDEST, NEWEST],
+): Promise<string | undefined> {
+  for (const version of versions) {
     const { success, out, err } = await validate(text, version);
     if (!success) return `${version}: ${out}${err}`;
   }
