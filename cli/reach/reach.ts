@@ -16,6 +16,45 @@ export interface Reached extends AsyncDisposable {
   readonly part: ChosenPart;
   /** Aborted in the end. */
   readonly signal: AbortSignal;
+  /** Resolves when the machine cannot be called over it any more. */
+  readonly closed: Promise<unknown>;
+}
+
+/** A machine that is reached again, when it is next needed, after the connection to it ended. */
+export class LastingWay implements AsyncDisposable {
+  #current: Promise<Reached>;
+  #isOver = false;
+
+  constructor(private readonly dial: () => Promise<Reached>) {
+    this.#current = this.#begin();
+  }
+
+  machine(): Promise<Reached> {
+    if (this.#isOver) {
+      void close(this.#current);
+      this.#current = this.#begin();
+    }
+    return this.#current;
+  }
+
+  #begin(): Promise<Reached> {
+    this.#isOver = false;
+    const reached = this.dial();
+    const over = () => {
+      if (this.#current === reached) this.#isOver = true;
+    };
+    reached.then(({ closed }) => closed).then(over, over);
+    return reached;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await close(this.#current);
+  }
+}
+
+async function close(reached: Promise<Reached>): Promise<void> {
+  const machine = await reached.catch(() => undefined);
+  await machine?.[Symbol.asyncDispose]();
 }
 
 /** Of every command that talks with a machine itself. */
@@ -39,6 +78,7 @@ export async function reach(
     const direct = (await context.cloud()).atMachine(address);
     return {
       ...{ part, transport: direct.transport, signal: stop.signal },
+      closed: new Promise(() => {}), // it connects again automatically
       [Symbol.asyncDispose]() {
         stop.abort(new Error("the command is over"));
         return Promise.resolve(direct.close());
@@ -54,6 +94,7 @@ export async function reach(
   });
   return {
     ...{ part, transport: createDataChannelTransport(peer.channel), signal: stop.signal },
+    closed: peer.closed,
     async [Symbol.asyncDispose]() {
       stop.abort(new Error("the command is over"));
       await peer.close();

@@ -1,5 +1,5 @@
 import { partArgument } from "../../shared/commands/choice/part.ts";
-import { type Client, createClient } from "@connectrpc/connect";
+import { createClient } from "@connectrpc/connect";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import {
   command,
@@ -7,7 +7,7 @@ import {
   type CommandTree,
 } from "../../shared/commands/run/command.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { reach, reachFlags } from "./reach.ts";
+import { LastingWay, reach, reachFlags } from "./reach.ts";
 
 const CHUNK_BYTES = 32 * 1024;
 /** Connections at the same time; the machine takes no more than that either. */
@@ -27,9 +27,9 @@ export function tunnelCommands(stop: AbortSignal): CommandTree {
         '{"network": {"traffic_tunnel_endpoints": [{"port": 22}]}}',
       async run(context, { values, arguments: [wanted = "", ports = ""] }) {
         const [local, port] = portsOf(ports);
-        await using machine = await reach(context, wanted, values.address);
-        const client = createClient(RobotService, machine.transport);
-        const { tunnels } = await client.listTunnels({});
+        await using way = new LastingWay(() => reach(context, wanted, values.address));
+        const machine = await way.machine();
+        const { tunnels } = await createClient(RobotService, machine.transport).listTunnels({});
         if (!tunnels.some((each) => each.port === port)) {
           const there = tunnels.map((each) => each.port).join(", ") || "none";
           throw new Error(
@@ -51,7 +51,7 @@ export function tunnelCommands(stop: AbortSignal): CommandTree {
             continue;
           }
           open++;
-          void pass(context, client, connection, port).finally(() => open--);
+          void pass(context, way, connection, port).finally(() => open--);
         }
       },
     }),
@@ -78,7 +78,7 @@ function portsOf(text: string): [number, number] {
 /** One connection, to its end. Never rejects. */
 async function pass(
   context: CommandContext,
-  client: Client<typeof RobotService>,
+  way: LastingWay,
   connection: Deno.TcpConn,
   port: number,
 ): Promise<void> {
@@ -92,6 +92,7 @@ async function pass(
     }
   }
   try {
+    const client = createClient(RobotService, (await way.machine()).transport);
     for await (const { data } of client.tunnel(sent())) {
       for (let at = 0; at < data.length;) at += await connection.write(data.subarray(at));
     }
