@@ -109,11 +109,13 @@ async function moveLargeFiles(
     { clock: deps.clock, progress: deps.warn },
   );
   const { files, bytes, copied, removed, from } = moved;
-  const left = remove
+  const left = files === 0
+    ? ""
+    : remove
     ? `${removed} were compared again and removed from ${from}.`
     : `They are still in ${from}, too: run it with --remove to remove them there.`;
   const text = `${moved.to} has ${count(files)} of ${from}, ${size(bytes)}, compared by SHA-256; ` +
-    `${copied} of them were copied now. ${left}\n`;
+    `${copied} of them were copied now. ${left}`.trimEnd() + "\n";
   return { text: json ? printed(moved) : text, code: 0 };
 }
 
