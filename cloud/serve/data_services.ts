@@ -58,7 +58,7 @@ export interface DataServicesOptions {
   readonly random: Random;
   readonly secrets: DerivedSecrets;
   readonly publicUrl: () => string;
-  /** Wakes the node that packs exports. */
+  /** Wakes the node that packs exports and runs pipelines. */
   readonly bus: NodeBus;
   /** Notified of what arrives, inside the transaction that stores it. */
   readonly listener: IngestListener;
@@ -71,6 +71,8 @@ export interface DataServicesOptions {
 
 /** An export was begun. */
 const EXPORT_TOPIC = "export";
+/** Pipelines have something new to do. */
+const PIPELINE_TOPIC = "pipeline";
 const FILE_LIMIT_BYTES = 5 * 1024 ** 3;
 /** Nobody waits for a run of a pipeline; the system ends the process after 60 s of a processor. */
 const PIPELINE_LIMIT_MS = 50_000;
@@ -119,6 +121,7 @@ export function openDataServices(options: DataServicesOptions) {
   const pipelines = new DataPipelines({
     ...{ queries, clock, random, runner: pipelineRunner, log: options.log.child("pipelines") },
   });
+  options.bus.subscribe(PIPELINE_TOPIC, () => pipelines.wake());
   const data: ServiceImpl<typeof DataService> = {
     ...tabularMethods({ callers, readings, deletion: tabular, clock }),
     ...binaryMethods({ callers, queries, files, deletion: binary, urls }),
@@ -150,7 +153,14 @@ export function openDataServices(options: DataServicesOptions) {
         .service(
           DataPipelinesService,
           withCallFailures(dataPipelinesService({
-            ...{ callers, queries, runner, clock, random, wake: () => pipelines.wake() },
+            ...{
+              callers,
+              queries,
+              runner,
+              clock,
+              random,
+              wake: () => options.bus.publish(PIPELINE_TOPIC, ""),
+            },
           })),
         )
         .service(
