@@ -32,11 +32,19 @@ const BY_CODE: Readonly<Partial<Record<Code, readonly [what: Text, todo: Text]>>
   [Code.ResourceExhausted]: [errors.tooMuch, errors.tooMuchDo],
 };
 
+/** Many reasons share one of these, of which it says little, or the wrong thing. */
 const VAGUE: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.DeadlineExceeded,
   Code.ResourceExhausted,
   Code.DataLoss,
+]);
+
+/** Their reasons say themselves what to do. */
+const ADVISED: ReadonlySet<Code> = new Set([
+  Code.AlreadyExists,
+  Code.FailedPrecondition,
+  Code.Aborted,
 ]);
 
 /** Says what a failure means. A call that never reached the cloud counts as unreachable. */
@@ -47,8 +55,8 @@ export function problemOf(error: unknown): Problem {
   const code = isNetwork ? Code.Unavailable : failure.code;
   const [what, todo] = BY_CODE[code] ?? [errors.internal, errors.internalDo];
   return {
-    // Many reasons share such a code, and each says itself what to do.
-    ...(given && VAGUE.has(code) ? { what: errors.conflict, todo: undefined } : { what, todo }),
+    what: given && VAGUE.has(code) ? errors.conflict : what,
+    todo: given && (VAGUE.has(code) || ADVISED.has(code)) ? undefined : todo,
     // What this browser itself made of a network or a deadline says no more than the code.
     said: isNetwork || isTimeout(error) ? "" : failure.rawMessage,
     reason: given && [reasons[given.reason], given.values],

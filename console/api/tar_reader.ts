@@ -1,5 +1,6 @@
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { refusal } from "../../shared/rpc/reasons.ts";
 import {
-  ArchiveError,
   LARGEST_TEXT,
   META_FILE,
   type ModuleArchive,
@@ -19,16 +20,18 @@ const ABOUT = new Set([LONG_NAME, PAX, "K", "g"]);
  *
  * @param wanted paths of files whose texts are read, besides meta.json; those above 1 MiB are left
  * out
- * @throws {ArchiveError} for what is no such archive, and for paths that leave it
+ * @throws {ConnectError} for what is no such archive, and for paths that leave it
  */
 export async function readTarGz(
   file: File,
   wanted: readonly string[] = [],
 ): Promise<ModuleArchive> {
   const wrong = (reason: string) =>
-    new ArchiveError(
-      `${file.name} cannot be used: ${reason}; make it with ` +
-        "tar -czf FILE.tar.gz -C FOLDER .",
+    refusal(
+      "ARCHIVE_WRONG",
+      { file: file.name },
+      `${file.name} cannot be used: ${reason}; make it with tar -czf FILE.tar.gz -C FOLDER .`,
+      Code.InvalidArgument,
     );
   const source = new Source(file.stream().pipeThrough(new DecompressionStream("gzip")), wrong);
   const texts = new Map<string, string>();
@@ -73,7 +76,7 @@ class Source {
 
   constructor(
     stream: ReadableStream<Uint8Array>,
-    private readonly wrong: (reason: string) => ArchiveError,
+    private readonly wrong: (reason: string) => ConnectError,
   ) {
     this.#reader = stream.getReader();
   }
@@ -136,7 +139,7 @@ class Source {
   }
 }
 
-function headerOf(header: Uint8Array, wrong: (reason: string) => ArchiveError) {
+function headerOf(header: Uint8Array, wrong: (reason: string) => ConnectError) {
   const text = (at: number, length: number) =>
     new TextDecoder().decode(header.subarray(at, at + length)).replace(/\0.*$/s, "");
   const sum = header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0);

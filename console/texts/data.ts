@@ -148,7 +148,7 @@ export const data = {
   result: ["Result", "Ergebnis"],
   download: ["Download as JSON", "Als JSON herunterladen"],
   saved: ["Saved queries", "Gespeicherte Abfragen"],
-  saveAs: ["Save under a name", "Unter einem Namen speichern"],
+  saveAs: ["Save under a name", "Speichern als"],
   choose: ["Choose …", "Auswählen …"],
   savedNow: ["“{name}” is saved", "„{name}“ ist gespeichert"],
   deleteSaved: ["Delete the saved query {name}", "Die gespeicherte Abfrage {name} löschen"],

@@ -1,19 +1,20 @@
+import { accountReasons } from "./account_reason_texts.ts";
+import { type Language, LANGUAGES, type Text } from "./languages.ts";
 import type { Reason, ReasonGiven } from "./reasons.ts";
 
-/** The languages of the pages, in the order of their texts. */
-export const LANGUAGES = ["en", "de"] as const;
-export type Language = (typeof LANGUAGES)[number];
-
-/** A text in each of {@link LANGUAGES}. */
-export type Text = readonly [en: string, de: string];
+export { type Language, LANGUAGES, type Text };
 
 /** Why the cloud refused a call; places are the values of the reason. */
 export const reasons = {
-  ADDRESS_UNVERIFIED: [
-    "The issuer of your sign-in has not verified your e-mail address. Have it verified there, or " +
-    "sign in another way and link the account.",
-    "Ihr Anmeldedienst hat Ihre E-Mail-Adresse nicht bestätigt. Lassen Sie sie dort bestätigen, " +
-    "oder melden Sie sich anders an und verknüpfen Sie das Konto.",
+  ...accountReasons,
+  ARCHIVE_OF_OTHER: [
+    "This is an archive of {name}, as its meta.json says.",
+    "Das ist ein Archiv von {name}, wie seine meta.json sagt.",
+  ],
+  ARCHIVE_WRONG: [
+    "{file} is no whole archive with files in it. Make it with: tar -czf FILE.tar.gz -C FOLDER .",
+    "{file} ist kein vollständiges Archiv mit Dateien darin. Erzeugen Sie es mit: tar -czf " +
+    "DATEI.tar.gz -C ORDNER .",
   ],
   ARGUMENT_INVALID: [
     "The script cannot get the argument “{key}”. Allowed are letters, digits, - and _ in its name, " +
@@ -36,18 +37,6 @@ export const reasons = {
     "state.",
     "Das wurde inzwischen geändert, vielleicht von Ihnen in einem anderen Fenster. Laden Sie neu, " +
     "um den Stand zu sehen.",
-  ],
-  CODES_WRONG: [
-    "Too many wrong codes were entered for this account. Wait a few minutes.",
-    "Für dieses Konto wurden zu viele falsche Codes eingegeben. Warten Sie ein paar Minuten.",
-  ],
-  CODE_NOT_OF_NOW: [
-    "This is not the code of this moment. Is the clock of your device right?",
-    "Das ist nicht der Code dieses Augenblicks. Geht die Uhr Ihres Geräts richtig?",
-  ],
-  CODE_WRONG: [
-    "The code is wrong, was used already, or is too old.",
-    "Der Code ist falsch, wurde schon benutzt oder ist zu alt.",
   ],
   COLUMNS_MANY: [
     "The readings have more than {most} fields, too many for columns. Export them as JSON lines.",
@@ -87,13 +76,11 @@ export const reasons = {
     "Die Festplatte der Cloud ist voll; nichts wurde gespeichert. Schaffen Sie dort Platz und " +
     "versuchen Sie es erneut.",
   ],
-  DOMAIN_REFUSED: [
-    "This cloud admits only verified addresses of {domains}.",
-    "Diese Cloud lässt nur bestätigte Adressen von {domains} zu.",
-  ],
-  EMAIL_INVALID: [
-    "“{email}” is no e-mail address.",
-    "„{email}“ ist keine E-Mail-Adresse.",
+  ENTRYPOINT_NEEDED: [
+    "The archive has no meta.json with an entrypoint, so nobody knows which of its programs " +
+    "starts the module. Add one.",
+    "Das Archiv hat keine meta.json mit einem entrypoint; so ist unbekannt, welches Programm das " +
+    "Modul startet. Fügen Sie eine hinzu.",
   ],
   FILE_GONE: [
     "The file {id} is not there any more, or not whole.",
@@ -109,57 +96,13 @@ export const reasons = {
     "„{tag}“ kann kein Tag sein. Erlaubt sind a-z, 0-9, _ und -, zuerst weder eine Ziffer noch v, " +
     "höchstens 60 Zeichen.",
   ],
-  IDENTITY_OTHER: [
-    "Another account of this sign-in is linked here. Unlink it first.",
-    "Hier ist schon ein anderes Konto dieses Anmeldedienstes verknüpft. Lösen Sie zuerst diese " +
-    "Verknüpfung.",
-  ],
-  IDENTITY_TAKEN: [
-    "This account of the issuer signs somebody else in here.",
-    "Mit diesem Konto meldet sich hier schon jemand anderes an.",
-  ],
   INTERNAL: [
     "Internal error; the cloud's log has it under {id}.",
     "Interner Fehler; im Log der Cloud steht er unter {id}.",
   ],
-  INVITATIONS_WAIT: [
-    "{most} invitations wait already. Withdraw some first.",
-    "{most} Einladungen sind schon offen. Ziehen Sie zuerst welche zurück.",
-  ],
-  INVITATION_OVER: [
-    "This invitation was accepted, withdrawn or replaced, or has expired. Ask for another.",
-    "Diese Einladung wurde angenommen, zurückgezogen oder ersetzt, oder ist abgelaufen. Bitten Sie um " +
-    "eine neue.",
-  ],
-  INVITED_ALREADY: [
-    "{email} is invited already. Send that invitation again.",
-    "{email} ist schon eingeladen. Senden Sie diese Einladung erneut.",
-  ],
   IN_USE: [
     "{name} is in use by {users}. Take it out of their configurations first.",
     "{name} wird verwendet von {users}. Entfernen Sie es zuerst aus deren Konfigurationen.",
-  ],
-  ISSUER_AWAY: [
-    "{name} cannot be reached just now. Sign in with your e-mail address and password, or try again " +
-    "later.",
-    "{name} ist gerade nicht erreichbar. Melden Sie sich mit E-Mail-Adresse und Passwort an, oder " +
-    "versuchen Sie es später.",
-  ],
-  ISSUER_FAILED: [
-    "{name} did not sign you in. Try again.",
-    "{name} hat Sie nicht angemeldet. Versuchen Sie es noch einmal.",
-  ],
-  KEY_OF_TRAINING: [
-    "This key belongs to a training and is revoked with it.",
-    "Dieser Schlüssel gehört zu einem Training und wird mit ihm widerrufen.",
-  ],
-  KEY_TOO_STRONG: [
-    "Only an owner of everything that a key opens can give it.",
-    "Einen Schlüssel kann nur vergeben, wer Besitzer von allem ist, was er öffnet.",
-  ],
-  KEY_WRONG: [
-    "The key or its ID is wrong, or was revoked.",
-    "Der Schlüssel oder seine ID ist falsch oder wurde widerrufen.",
   ],
   LABELS_FEW: [
     "It takes {least} labels at least to tell images apart.",
@@ -174,21 +117,9 @@ export const reasons = {
     "“{label}” cannot be a label, or is named twice. A label has 1 to {most} characters.",
     "„{label}“ kann kein Label sein oder ist doppelt genannt. Ein Label hat 1 bis {most} Zeichen.",
   ],
-  LAST_OWNER: [
-    "The organisation would be without an owner. Make somebody else owner first.",
-    "Die Organisation wäre ohne Besitzer. Machen Sie zuerst jemand anderen zum Besitzer.",
-  ],
   LIMIT_REACHED: [
     "You have {most} of these already, and no more are allowed. Remove one first.",
     "Sie haben davon schon {most}, und mehr sind nicht erlaubt. Entfernen Sie zuerst eines.",
-  ],
-  LINK_OF_OTHER: [
-    "You are signed in as {email}, and the link is that of {link_email}.",
-    "Sie sind als {email} angemeldet, und der Link gehört {link_email}.",
-  ],
-  LINK_OVER: [
-    "This link was used, replaced or has expired. Request another.",
-    "Dieser Link wurde benutzt oder ersetzt, oder ist abgelaufen. Fordern Sie einen neuen an.",
   ],
   LOCATION_NOT_EMPTY: [
     "There is something in {name}: {content}. Move or delete it first.",
@@ -202,15 +133,11 @@ export const reasons = {
     "{name} would be within itself. Choose a location that is not in it.",
     "{name} läge in sich selbst. Wählen Sie einen Standort, der nicht darin liegt.",
   ],
-  MAIL_REFUSED: [
-    "The invitation is kept, but the mail server did not take the mail. Send it again later. It " +
-    "answered: {problem}",
-    "Die Einladung ist gespeichert, aber der Mailserver hat die E-Mail nicht angenommen. Senden Sie " +
-    "sie später erneut. Er antwortete: {problem}",
-  ],
-  MEMBER_ALREADY: [
-    "{email} is a member already. Give more rights there.",
-    "{email} ist schon Mitglied. Vergeben Sie dort weitere Rechte.",
+  META_WRONG: [
+    "The meta.json does not fit the archive: its entrypoint, models and schemas must be in the " +
+    "right form, and the files that it names in the archive.",
+    "Die meta.json passt nicht zum Archiv: entrypoint, models und Schemas brauchen die richtige " +
+    "Form, und die genannten Dateien müssen im Archiv sein.",
   ],
   MISSING: ["“{field}” is missing.", "„{field}“ fehlt."],
   MODEL_EXISTS: [
@@ -230,8 +157,8 @@ export const reasons = {
     "eine Ziffer, höchstens {most} Zeichen.",
   ],
   NAME_TAKEN: [
-    "Another one here is named “{name}”.",
-    "„{name}“ heißt hier schon etwas anderes.",
+    "Another one here is named “{name}”. Choose another name.",
+    "„{name}“ heißt hier schon etwas anderes. Wählen Sie einen anderen Namen.",
   ],
   NAME_UNKNOWN: ["There is no “{name}” here (any more).", "„{name}“ gibt es hier nicht (mehr)."],
   NOT_CONNECTED: [
@@ -243,21 +170,11 @@ export const reasons = {
     "The file is no gzipped tar, as tar -czf FILE.tar.gz makes it.",
     "Die Datei ist kein mit gzip gepacktes tar, wie es tar -czf DATEI.tar.gz erzeugt.",
   ],
-  NOT_INVITED: [
-    "Nobody with the address {email} is invited here. Ask an owner for an invitation.",
-    "Unter der Adresse {email} ist hier niemand eingeladen. Bitten Sie einen Besitzer um eine " +
-    "Einladung.",
-  ],
   NO_CONNECTION: [
     "This browser and the machine found no way to one another. Where routers or firewalls are " +
     "between them, the cloud needs a STUN or TURN server.",
     "Dieser Browser und die Maschine fanden keinen Weg zueinander. Wo Router oder Firewalls " +
     "dazwischen sind, braucht die Cloud einen STUN- oder TURN-Server.",
-  ],
-  NO_MAIL: [
-    "This cloud sends no mail. Ask its operator for a link: machine-cloud reset-password EMAIL",
-    "Diese Cloud verschickt keine E-Mails. Bitten Sie den Betreiber um einen Link: " +
-    "machine-cloud reset-password EMAIL",
   ],
   NO_ROLLOUT: [
     "Release {version} has no rollout: every machine of its channel gets it. Withdraw it to stop " +
@@ -286,39 +203,9 @@ export const reasons = {
     "{name} gehört einer anderen Organisation, und zwischen zweien wird nichts verschoben.",
   ],
   OWNER_NEEDED: ["It takes an owner.", "Dazu muss man Besitzer sein."],
-  PASSWORD_FIRST: [
-    "Set a password first; without one you could not sign in any more.",
-    "Setzen Sie zuerst ein Passwort; ohne eines könnten Sie sich nicht mehr anmelden.",
-  ],
-  PASSWORD_IS_ADDRESS: [
-    "The password is your e-mail address. Choose another.",
-    "Das Passwort ist Ihre E-Mail-Adresse. Wählen Sie ein anderes.",
-  ],
-  PASSWORD_LONG: [
-    "The password has more than {most} characters.",
-    "Das Passwort hat mehr als {most} Zeichen.",
-  ],
-  PASSWORD_SHORT: [
-    "The password needs at least {least} characters.",
-    "Das Passwort braucht mindestens {least} Zeichen.",
-  ],
-  PASSWORD_SIMPLE: [
-    "The password has fewer than 3 different characters.",
-    "Das Passwort hat weniger als 3 verschiedene Zeichen.",
-  ],
   PATH_INVALID: [
     "“{path}” is no path of a file in the archive. Give one relative to its root.",
     "„{path}“ ist kein Pfad einer Datei im Archiv. Geben Sie einen relativ zu dessen Wurzel an.",
-  ],
-  PERSON_NEEDED: [
-    "This is for people who signed in with a password or link; you signed in with a key.",
-    "Das ist für Menschen, die sich mit Passwort oder Link angemeldet haben; Sie sind mit einem " +
-    "Schlüssel angemeldet.",
-  ],
-  PROGRAM_LINK_WRONG: [
-    "This is no request of a program on this host. Sign in with: machine login",
-    "Das ist keine Anfrage eines Programms auf diesem Rechner. Melden Sie sich an mit: machine " +
-    "login",
   ],
   PROGRAM_OTHER_PLATFORM: [
     "The file is no whole program for {platform}.",
@@ -360,10 +247,6 @@ export const reasons = {
     "Release {version} gibt es schon. Ändern Sie dort, wer es bekommt.",
   ],
   RIGHT_MISSING: ["Your role does not allow it.", "Ihre Rolle erlaubt es nicht."],
-  ROLE_PRESENT: [
-    "There is a role here already. Change that one.",
-    "Hier gibt es schon eine Rolle. Ändern Sie diese.",
-  ],
   SAVED_MEANWHILE: [
     "Somebody saved at {at}, after the state that you changed.",
     "Jemand hat um {at} gespeichert, nach dem Stand, den Sie geändert haben.",
@@ -371,19 +254,6 @@ export const reasons = {
   SCHEMA_INVALID: [
     "The schema of {name} is no JSON Schema that the cloud can use.",
     "Das Schema von {name} ist kein JSON Schema, das die Cloud benutzen kann.",
-  ],
-  SESSION_OVER: [
-    "Your sign-in does not count any more. Sign in again.",
-    "Ihre Anmeldung gilt nicht mehr. Melden Sie sich erneut an.",
-  ],
-  SIGN_IN_OVER: [
-    "This sign-in was finished, was begun in another browser, or took too long. Begin again.",
-    "Diese Anmeldung ist abgeschlossen, wurde in einem anderen Browser begonnen oder hat zu lange " +
-    "gedauert. Beginnen Sie von vorn.",
-  ],
-  SIGN_IN_WRONG: [
-    "The e-mail address or the password is wrong.",
-    "Die E-Mail-Adresse oder das Passwort ist falsch.",
   ],
   STORAGE_AWAY: [
     "The cloud's storage does not answer just now; nothing was saved. Try again later.",

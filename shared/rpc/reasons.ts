@@ -8,6 +8,8 @@ const REASON_DOMAIN = "machine-cloud";
 /** Each reason with the names of its values. Programs rely on both: they are added to, not changed. */
 export const REASONS = {
   ADDRESS_UNVERIFIED: [],
+  ARCHIVE_OF_OTHER: ["name"],
+  ARCHIVE_WRONG: ["file"],
   ARGUMENT_INVALID: ["key"],
   BOXES_WRONG: ["wrong", "boxes"],
   CALL_SLOW: [],
@@ -26,6 +28,7 @@ export const REASONS = {
   DISK_FULL: [],
   DOMAIN_REFUSED: ["domains"],
   EMAIL_INVALID: ["email"],
+  ENTRYPOINT_NEEDED: [],
   FILE_GONE: ["id"],
   FRAGMENT_REFUSED: ["problem"],
   FRAGMENT_TAG_INVALID: ["tag"],
@@ -53,6 +56,7 @@ export const REASONS = {
   LOCATION_WITHIN_ITSELF: ["name"],
   MAIL_REFUSED: ["problem"],
   MEMBER_ALREADY: ["email"],
+  META_WRONG: [],
   MISSING: ["field"],
   MODEL_EXISTS: ["name", "version"],
   NAMESPACE_NEEDED: [],

@@ -86,7 +86,7 @@ consoleTest(
     await press("Cancel");
     await upload("2.0.0", "any", new TextEncoder().encode("no archive"));
     await press("Upload a version");
-    await dialog.getByText("it is no whole gzip file").waitFor();
+    await dialog.getByText("is no whole archive with files in it").waitFor();
     await press("Cancel");
 
     // Markup is text, wherever it stands.

@@ -59,7 +59,7 @@ async function document(path: string, blocks: Map<string, string>): Promise<Docu
 
 /** Why calls fail, as the console says it. */
 function reasonTable(): string {
-  const rows = Object.entries(reasons).map(([reason, [english]]) =>
+  const rows = Object.entries(reasons).sort().map(([reason, [english]]) =>
     `| \`${reason}\` | ${english} |`
   );
   return ["| reason | in words, with the values in braces |", "| --- | --- |", ...rows].join("\n");
