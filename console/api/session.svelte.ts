@@ -7,6 +7,7 @@ import {
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { type ReasonGiven, refusal } from "../../shared/rpc/reasons.ts";
 import { isSignedOut } from "./errors.ts";
+import { sharedFetch } from "./shared_fetch.ts";
 
 /** Where the token of an API key is kept: as long as the tab is open. People have a cookie instead. */
 const KEPT_TOKEN = "machine-cloud.token";
@@ -233,6 +234,11 @@ export const transport = createConnectTransport({
   useBinaryFormat: true,
   defaultTimeoutMs: DEADLINE_MS,
   interceptors: [authorize],
+  // Of a key its token is among the headers.
+  fetch: sharedFetch(() => {
+    const { viewer } = session;
+    return typeof viewer === "object" && viewer.kind === "person" ? viewer.account.email : "";
+  }),
 });
 
 /** The session of this browser tab. */

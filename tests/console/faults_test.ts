@@ -6,6 +6,7 @@ import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest } from "./console_rig.ts";
+import { ownStreams } from "./own_streams.ts";
 import { startMachine } from "./rig_machine.ts";
 
 const GONE = "The cloud cannot be reached. What you see may be out of date; reconnecting.";
@@ -73,7 +74,7 @@ consoleTest(
       await rig.part(RobotService).log({ id, logs: [line] });
     };
     await log("before");
-    const opened = await rig.signedIn(`/machines/${made.machine_id}/logs`);
+    const opened = await ownStreams(rig, `/machines/${made.machine_id}/logs`);
     const { page } = opened;
     await page.getByText("before", { exact: true }).waitFor();
     const bringBack = await rig.cutOff();

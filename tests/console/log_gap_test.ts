@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { type ConsoleRig, consoleTest } from "./console_rig.ts";
+import { ownStreams } from "./own_streams.ts";
 
 const TAIL = "**/TailRobotPartLogs";
 
@@ -20,9 +21,8 @@ consoleTest(
   "earlier lines of a log are read once the cloud follows",
   async (rig) => {
     await log(rig, "the first");
-    const opened = await rig.signedIn("/");
+    const opened = await ownStreams(rig);
     const { page } = opened;
-    await page.getByText("rover").first().waitFor();
     const order: string[] = [];
     page.on("response", (response) => {
       if (response.url().endsWith("/TailRobotPartLogs")) order.push("follows");
@@ -41,7 +41,7 @@ consoleTest(
   "a line that comes before a late stream of a log is shown",
   async (rig) => {
     await log(rig, "the first");
-    const opened = await rig.signedIn("/");
+    const opened = await ownStreams(rig);
     const { page } = opened;
     const free = Promise.withResolvers<void>();
     await page.route(TAIL, async (route) => {
