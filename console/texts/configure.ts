@@ -41,6 +41,8 @@ export const configure = {
   changed: ["changed", "geändert"],
   removed: ["removed", "entfernt"],
   nothing: ["nothing", "nichts"],
+  ofRevision: ["revision {n}", "Revision {n}"],
+  configurationOf: ["configuration of {name}", "Konfiguration von {name}"],
   saved: [
     "Saved. The machine applies it when it is online.",
     "Gespeichert. Die Maschine wendet es an, wenn sie online ist.",
