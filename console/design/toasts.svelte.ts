@@ -15,6 +15,8 @@ export interface Toast {
 export interface ToastAction {
   readonly text: string;
   readonly run: () => void | Promise<unknown>;
+  /** What it is about, for the palette; left out: the text of the note says it. */
+  readonly about?: string;
   /** It goes with the note: later the page has changed too much for it. */
   readonly isBrief?: boolean;
 }
@@ -51,7 +53,10 @@ class Toasts {
     this.offers = this.offers.filter((offer) => offer.id !== id);
     const { text, action } = toast;
     if (action && !action.isBrief) {
-      this.offers = [{ id, text, action }, ...this.offers].slice(0, MOST_OFFERS);
+      this.offers = [{ id, text: action.about ?? text, action }, ...this.offers].slice(
+        0,
+        MOST_OFFERS,
+      );
     }
     this.#expireLater(id, toast);
     return id;

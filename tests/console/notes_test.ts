@@ -77,3 +77,53 @@ consoleTest(
     await note.waitFor({ state: "detached" });
   },
 );
+
+consoleTest(
+  import.meta.url,
+  "a save can be undone from another page, unless somebody saved since",
+  async (rig) => {
+    const { app, made } = rig;
+    const id = made.part_id;
+    const config = (url: string) => ({
+      components: [{
+        ...{ name: "weather", api: "rdk:component:sensor", model: "rdk:builtin:http" },
+        attributes: { url },
+      }],
+    });
+    const save = (url: string) =>
+      app.updateRobotPart({ id, robotConfigJson: JSON.stringify(config(url)) });
+    const saved = async () => (await app.getRobotPart({ id })).part?.robotConfigJson ?? "";
+    await save("http://first");
+    const opened = await rig.signedIn("/");
+    const { page } = opened;
+    const change = async (url: string) => {
+      await page.getByRole("link", { name: "rover", exact: true }).click();
+      await page.getByRole("link", { name: "Configure" }).click();
+      await page.getByText("weather").first().click();
+      await page.getByLabel("url").fill(url);
+      await page.getByRole("button", { name: "Review and save" }).click();
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByText("Saved. No changes.").waitFor();
+      await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Fleet" })
+        .click();
+      await page.getByLabel("Select rover").waitFor();
+    };
+    const undo = async () => {
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("undo configuration");
+      await page.getByRole("option", { name: "Undo: configuration of rover" }).waitFor();
+      await page.keyboard.press("Enter");
+    };
+    await change("http://second");
+    await undo();
+    await page.getByText("The change is undone.").waitFor();
+    assert.match(await saved(), /first/);
+
+    await change("http://third");
+    await save("http://of-another");
+    await undo();
+    await page.getByText(/Somebody saved at/).first().waitFor();
+    assert.match(await saved(), /of-another/);
+    opened.complaints.splice(0);
+  },
+);

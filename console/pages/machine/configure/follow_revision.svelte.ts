@@ -17,7 +17,8 @@ export function followRevision(
   partId: string,
   undo: () => Promise<void>,
 ): void {
-  const action = { text: say(common.undo), run: undo };
+  const about = say(words.configurationOf, { name: machine.robot?.name ?? "" });
+  const action = { text: say(common.undo), about, run: undo };
   if (!machine.live?.online) {
     toasts.show({ text: say(words.saved), kind: "good", action });
     return;
