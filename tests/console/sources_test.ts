@@ -7,7 +7,7 @@ consoleTest(
   "values of a fragment with hostile texts are shown with their source, on a phone too",
   async (rig) => {
     const { app, made } = rig;
-    const texts = HOSTILE.map((text) => text.replaceAll(/[\u0000\u0007]/g, ""));
+    const texts = HOSTILE.map((text) => text.replaceAll(/\p{Cc}/gu, ""));
     const { fragment } = await app.createFragment({
       organizationId: made.org_id,
       name: `${texts[2]} ${texts[0]}`,
