@@ -1,4 +1,5 @@
 /** How long a connection over HTTP/1.1 may take for the headers of a request, and between requests. */
+import { PatientTimer } from "./patient_timer.ts";
 import type { ConnectionLimits } from "./server/connection_limits.ts";
 
 export interface HttpTimesOptions {
@@ -14,7 +15,7 @@ export interface HttpTimesOptions {
 export class HttpTimes {
   #requests = 0;
   #idle = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: PatientTimer | undefined;
 
   constructor(private readonly options: HttpTimesOptions) {
     this.#wait(options.limits.headersMs);
@@ -43,11 +44,11 @@ export class HttpTimes {
   /** Waits for nothing any more. */
   end(): void {
     this.#idle = false;
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
   }
 
   #wait(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.options.onLate, ms);
+    this.#timer?.cancel();
+    this.#timer = new PatientTimer(ms, this.options.onLate);
   }
 }

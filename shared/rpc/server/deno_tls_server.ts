@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { connect, createServer, type Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { PatientTimer } from "../patient_timer.ts";
 
 const READ_BYTES = 65_536;
 /** After a connection could not be accepted: there are no file descriptors left, for example. */
@@ -90,7 +91,7 @@ export class DenoTlsServer {
       port: this.#listener.addr.port,
     });
     let port: number | undefined;
-    const timer = setTimeout(() => caller.destroy(), this.handshakeMs);
+    const timer = new PatientTimer(this.handshakeMs, () => caller.destroy());
     inner.once("connect", () => {
       port = inner.localPort;
       if (port !== undefined) this.#callers.set(port, caller);
@@ -101,11 +102,11 @@ export class DenoTlsServer {
     inner.once("close", () => caller.destroy());
     caller.on("error", () => caller.destroy());
     caller.once("close", () => {
-      clearTimeout(timer);
+      timer.cancel();
       if (port !== undefined) this.#callers.delete(port);
       inner.destroy();
     });
-    caller.once("secure", () => clearTimeout(timer));
+    caller.once("secure", () => timer.cancel());
   }
 
   async #accept(listener: Deno.TlsListener): Promise<void> {

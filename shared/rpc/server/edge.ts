@@ -8,6 +8,7 @@ import {
 } from "./connection_limits.ts";
 import type { AddressList } from "./address_list.ts";
 import { HttpTimes } from "../http_times.ts";
+import { PatientTimer } from "../patient_timer.ts";
 import { listen, type ListenAddress } from "./listen.ts";
 import { DenoTlsServer, nodeServesTls, type TlsConnection } from "./deno_tls_server.ts";
 import { LocalAddresses, type Peer, plainAddress } from "./peer.ts";
@@ -214,10 +215,10 @@ export class Edge {
     forward: (peer: Peer, http2: boolean, proxied: boolean) => void,
   ): void {
     const { limits, onRefused } = this.options;
-    const timer = setTimeout(() => socket.destroy(), limits.handshakeMs);
+    const timer = new PatientTimer(limits.handshakeMs, () => socket.destroy());
     let seen: Buffer = Buffer.alloc(0);
     const stop = () => {
-      clearTimeout(timer);
+      timer.cancel();
       socket.off("readable", look);
     };
     const look = () => {
