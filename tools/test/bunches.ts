@@ -44,6 +44,18 @@ export function bunches(files: readonly string[], most: number): string[][] {
   });
 }
 
+/** The same, those with a file of `first` before the others, in its order. */
+export function withFirst(
+  bunches: readonly string[][],
+  first: readonly string[],
+): string[][] {
+  const place = (bunch: readonly string[]) => {
+    const at = first.findIndex((file) => bunch.includes(file));
+    return at === -1 ? first.length : at;
+  };
+  return bunches.toSorted((one, other) => place(one) - place(other));
+}
+
 /** Makes the entries of bunches in a folder. @returns their paths. */
 export async function writeEntries(
   folder: string,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { BunchOutput } from "./bunch_output.ts";
-import { bunches, testFiles, writeEntries } from "./bunches.ts";
+import { bunches, testFiles, withFirst, writeEntries } from "./bunches.ts";
 import { parseSummary } from "./summary.ts";
 import { inTheirFiles, parseReport } from "./times.ts";
 
@@ -11,6 +11,12 @@ Deno.test("bunches() divides the files of each program evenly", () => {
   assert.deepEqual(bunches(files, 3), [["a/1", "a/2", "a/3"], ["a/4", "a/5"], ["b/1"]]);
   assert.deepEqual(bunches(files, 1).flat(), files);
   assert.deepEqual(bunches([], 3), []);
+});
+
+Deno.test("withFirst() lets bunches with the longest files begin, the others as they come", () => {
+  assert.deepEqual(withFirst([["a"], ["b", "c"], ["d"], ["e"]], ["e", "c", "gone"]), [
+    ...[["e"], ["b", "c"], ["a"], ["d"]],
+  ]);
 });
 
 /** Test files as a run has them; only some pass. */

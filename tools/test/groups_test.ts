@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { ROOT } from "../programs.ts";
 import { atATime, GROUPS } from "./groups.ts";
 
 Deno.test("atATime() lets browsers have half of the processors, and whole programs run where there is memory", () => {
@@ -8,4 +10,13 @@ Deno.test("atATime() lets browsers have half of the processors, and whole progra
   assert.deepEqual(each(8, 3.5), [8, 3, 3, 1]);
   assert.deepEqual(each(1, 0.5), [2, 1, 2, 1]);
   assert.deepEqual(each(64, 256), [8, 8, 8, 1]);
+});
+
+Deno.test("the files that begin first are there, in the folders of their group", () => {
+  for (const { first = [], paths } of GROUPS) {
+    for (const file of first) {
+      assert.ok(Deno.statSync(join(ROOT, file)).isFile);
+      assert.ok(paths.some((path) => file.startsWith(`${path}/`)), file);
+    }
+  }
 });

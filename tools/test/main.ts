@@ -13,7 +13,7 @@ import { SKIPS_FILE } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../programs.ts";
 import { BunchOutput } from "./bunch_output.ts";
 import { bundlePrograms } from "./bundle_programs.ts";
-import { bunches, testFiles, writeEntries } from "./bunches.ts";
+import { bunches, testFiles, withFirst, writeEntries } from "./bunches.ts";
 import { startTestDatabase } from "./database_engine.ts";
 import { atATime, type Group, GROUPS, SIDE_BY_SIDE } from "./groups.ts";
 import { makeMemoryFolder, removeMemoryFolder } from "./memory_folder.ts";
@@ -72,7 +72,7 @@ async function main(): Promise<number> {
   const groups: readonly Group[] = database
     ? [{
       paths: database.files,
-      parallel: { perProcessor: 1, least: 2, bytes: 2 ** 28, bunch: 12 },
+      parallel: { perProcessor: 1, least: 2, bytes: 2 ** 28, bunch: 24 },
     }]
     : positionals.length > 0
     ? [{ paths: positionals, ...(values["side-by-side"] ? { parallel: SIDE_BY_SIDE } : {}) }]
@@ -161,7 +161,7 @@ async function runGroup(
       ...(parallel === undefined ? [] : ["--parallel"]),
       `--junit-path=${report(run, at)}`,
       ...(run.filter === undefined ? [] : [`--filter=${run.filter}`]),
-      ...(bunched ? await entries(paths, parallel.bunch, run, at) : paths),
+      ...(bunched ? await entries(group, parallel.bunch, run, at) : paths),
     ],
     env: {
       DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${jobs}`,
@@ -204,8 +204,13 @@ async function runGroup(
 }
 
 /** Makes entries for the tests in folders. @returns their paths. */
-async function entries(paths: string[], most: number, run: Run, at: number): Promise<string[]> {
-  const of = bunches(await testFiles(ROOT, paths), most);
+async function entries(
+  { paths, first = [] }: Group,
+  most: number,
+  run: Run,
+  at: number,
+): Promise<string[]> {
+  const of = withFirst(bunches(await testFiles(ROOT, paths), most), first);
   return await writeEntries(join(run.folder, `entries-${at}`), ROOT, of, run.filter);
 }
 
