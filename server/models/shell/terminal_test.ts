@@ -218,13 +218,18 @@ test("shellModel() opens a bounded number of shells and leaves no file open", as
   const before = openFiles();
   const callers = Array.from({ length: 16 }, () => new Caller(shell));
   await Promise.all(callers.map((caller) => caller.sees("$")));
+  const opened = openFiles().difference(before);
+  assert.ok(opened.size >= callers.length);
   await assert.rejects(new Caller(shell).done, (error) => {
     assert(error instanceof ConnectError);
     return error.code === Code.ResourceExhausted;
   });
   for (const caller of callers) caller.end();
   await Promise.all(callers.map((caller) => caller.done));
-  await waitFor(() => openFiles() <= before, { deadlineMs: 60_000, what: `${before} open files` });
+  await waitFor(() => openFiles().isDisjointFrom(opened), {
+    deadlineMs: 60_000,
+    what: "the end of the shells' files",
+  });
 });
 
 Deno.test("shellModel() tells the home folder of the server under both names", async () => {
@@ -260,6 +265,15 @@ function running(seconds: string): boolean {
   return false;
 }
 
-function openFiles(): number {
-  return [...Deno.readDirSync("/proc/self/fd")].length;
+/** Each with its number: other tests of this process open files and close them as well. */
+function openFiles(): Set<string> {
+  const found = new Set<string>();
+  for (const { name } of Deno.readDirSync("/proc/self/fd")) {
+    try {
+      found.add(`${name} ${Deno.readLinkSync(`/proc/self/fd/${name}`)}`);
+    } catch {
+      // closed meanwhile
+    }
+  }
+  return found;
 }
