@@ -60,6 +60,7 @@ async function killedAt(point: string, dataDir: string, what: "readings" | "file
   const args = [dataDir, what];
   const { signal, stderr } = await runFaultChild(SOURCE, {
     folder: FOLDER,
+    isLarge: true,
     faultPoint: point,
     args,
   });

@@ -246,6 +246,7 @@ for (const point of ["packages.blob.writing#2", "sequences.export.stored"]) {
       await workOnExports(Deno.args[0]);`;
     const { signal, stderr } = await runFaultChild(source, {
       folder: import.meta.dirname ?? ".",
+      isLarge: true,
       faultPoint: point,
       args: [it.cloud.dataDir],
     });

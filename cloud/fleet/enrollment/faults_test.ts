@@ -31,7 +31,8 @@ Deno.test("a cloud killed while it takes a device in makes neither two machines 
         first.database.close();
         const run = (faultPoint?: string) =>
           runFaultChild(SOURCE, {
-            ...{ folder: import.meta.dirname ?? ".", args: [dataDir, TOKEN, KEY] },
+            ...{ folder: import.meta.dirname ?? ".", isLarge: true },
+            args: [dataDir, TOKEN, KEY],
             ...(faultPoint === undefined ? {} : { faultPoint }),
           });
         const state = async () => {

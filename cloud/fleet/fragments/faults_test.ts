@@ -48,6 +48,7 @@ Deno.test("a save that is killed is whole or absent, and the next one goes on", 
         const run = (faultPoint?: string) =>
           runFaultChild(SOURCE, {
             folder: import.meta.dirname ?? ".",
+            isLarge: true,
             args: [dataDir, made.part_id, fragmentId],
             ...(faultPoint === undefined ? {} : { faultPoint }),
           });

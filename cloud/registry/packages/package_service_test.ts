@@ -258,6 +258,7 @@ Deno.test("CreatePackage() leaves a package whole or not at all, wherever the cl
     const args = [cloud.dataDir, made.org_id, version];
     const child = await runFaultChild(source, {
       folder: import.meta.dirname ?? ".",
+      isLarge: true,
       faultPoint,
       args,
     });

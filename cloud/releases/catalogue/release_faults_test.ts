@@ -83,7 +83,12 @@ const POINTS: readonly (readonly [point: string, isThere: boolean])[] = [
 for (const [point, isThere] of POINTS) {
   Deno.test(`a release is there ${isThere ? "whole" : "not at all"} when it is killed at ${point}`, () =>
     inFolder(async (folder) => {
-      const child = await runFaultChild(ADD, { folder: FOLDER, faultPoint: point, args: [folder] });
+      const child = await runFaultChild(ADD, {
+        folder: FOLDER,
+        isLarge: true,
+        faultPoint: point,
+        args: [folder],
+      });
       assert.equal(child.signal, "SIGKILL", child.stderr);
       assert.equal(child.stdout, "");
       using at = await open(folder);

@@ -32,6 +32,7 @@ function withJob(test: (rig: Rig) => Promise<void>): Promise<void> {
       async run(scene, faultPoint) {
         const { signal, code, stderr } = await runFaultChild(SOURCE, {
           folder: FOLDER,
+          isLarge: true,
           args: [dataDir, scene],
           ...(faultPoint === undefined ? {} : { faultPoint }),
         });

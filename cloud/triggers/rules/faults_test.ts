@@ -63,6 +63,7 @@ async function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
         const args = [dataDir, made.part_id, made.part_secret];
         const { signal, code, stderr } = await runFaultChild(SOURCE, {
           folder,
+          isLarge: true,
           args,
           ...(faultPoint === undefined ? {} : { faultPoint }),
         });
