@@ -1,44 +1,17 @@
 // A cloud trains on Kubernetes: a stand-in for the API server checks each object by the published
 // schemas, and runs containers as processes. `make test-training` runs it and `make test` does not.
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { NAMESPACE, TestApiServer } from "../../cloud/training/kubernetes/api_server_testing.ts";
 import {
   MLTrainingService,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import { noPythonPackagesBecause } from "../../shared/test_tools/probes.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
-import { ROOT } from "../../tools/programs.ts";
-import { NEWEST, noSchemas, wrongWith } from "../build/kubernetes_schemas.ts";
 import { eventually } from "../e2e/rig.ts";
 import { ClusterRig, INSTALL_MS } from "./cluster_rig.ts";
+import { left, noServer, options, startServer } from "./kubernetes_server.ts";
 
-const ignore = ignoreBecause(import.meta.url, noSchemas ?? await noPythonPackagesBecause());
-
-function startServer(): Promise<TestApiServer> {
-  const pip = Object.entries(Deno.env.toObject()).filter(([name]) => /^(PIP|SSL)_/.test(name));
-  return TestApiServer.start({
-    check: (object) => wrongWith(JSON.stringify(object), [NEWEST]),
-    variables: {
-      ...Object.fromEntries(pip),
-      PIP_CACHE_DIR: join(ROOT, ".tools", "training", "pip"),
-    },
-  });
-}
-
-function options({ url, caFile, tokenFile }: TestApiServer): string[] {
-  return [
-    ...["--training-runner", "kubernetes", "--kubernetes-server", url],
-    ...["--kubernetes-ca-file", caFile, "--kubernetes-token-file", tokenFile],
-    ...["--kubernetes-namespace", NAMESPACE, "--training-memory", "2048"],
-  ];
-}
-
-function left({ cluster: { objects: { jobs, secrets, pods } } }: TestApiServer): string[] {
-  return [...jobs.keys(), ...secrets.keys(), ...pods.keys()];
-}
+const ignore = ignoreBecause(import.meta.url, noServer);
 
 Deno.test({ name: "scripts run as Jobs of a Kubernetes cluster", ignore }, async (test) => {
   await using server = await startServer();

@@ -1,175 +1,21 @@
 // Two nodes of one cloud train on a real Ray cluster: `make test-training` runs it and `make test`
 // does not.
 import assert from "node:assert/strict";
-import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
-import { createPackage } from "../../cloud/registry/packages/packages_testing.ts";
-import { OBEDIENT } from "../../cloud/training/runs/scripts_testing.ts";
-import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
-import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { ignoreBecause, ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { tarGzOf } from "../../shared/transfer/archive/testing.ts";
-import { signIn } from "../../tools/run/cloud_api.ts";
-import { eventually } from "../e2e/rig.ts";
-import { Cluster } from "../faults/cluster.ts";
 import { RayCluster, rayPython } from "./ray_cluster.ts";
+import { Trainers, tryNodes } from "./trainers.ts";
 
-const DEADLINE_MS = 300_000;
-const TRAINING = "viam.app.mltraining.v1.MLTrainingService";
-const ENDED = /STATUS_(COMPLETED|FAILED|CANCELED)/;
 const python = await rayPython();
 const ignore = ignoreWithout(import.meta.url, "postgresql") || ignoreBecause(
   import.meta.url,
   typeof python === "string" ? `Ray cannot run here: ${python}` : undefined,
 );
 
-/** Two nodes, a dataset of one image, and an obedient script. */
-class Trainers implements AsyncDisposable {
-  #jobs = 0;
-  #token = "";
-  #datasetId = "";
-
-  private constructor(readonly ray: RayCluster, readonly nodes: Cluster) {}
-
-  static async open(): Promise<Trainers> {
-    assert.ok(typeof python !== "string");
-    const ray = await RayCluster.start(python.path);
-    const nodes = await Cluster.start([
-      ...["--training-runner", "ray", "--ray-address", ray.address, "--training-memory", "1024"],
-    ]);
-    const it = new Trainers(ray, nodes);
-    const { made } = nodes;
-    const { client, accessToken } = await signIn(nodes.url, {
-      id: made.api_key_id,
-      key: made.api_key,
-    });
-    const dataset = await client(DatasetService).createDataset({
-      organizationId: made.org_id,
-      name: "shapes",
-    });
-    it.#token = accessToken;
-    it.#datasetId = dataset.id;
-    await uploadPicture(client(DataSyncService), made.part_id, NOON, new Uint8Array([1, 2, 3]), {
-      datasetIds: [dataset.id],
-    });
-    const version = { type: PackageType.ML_TRAINING, version: "1.0.0", chunk: 65_536 };
-    await createPackage(client(PackageService), made.org_id, "trainer", {
-      ...version,
-      contents: tarGzOf(OBEDIENT),
-    });
-    return it;
-  }
-
-  async submit(code: string): Promise<string> {
-    const { made } = this.nodes;
-    const { id } = await this.#call("SubmitCustomTrainingJob", {
-      ...{ organizationId: made.org_id, datasetId: this.#datasetId, modelName: "shape-model" },
-      ...{ registryItemId: `${made.org_id}:trainer`, registryItemVersion: "1.0.0" },
-      ...{ modelVersion: String(++this.#jobs), arguments: { do: code } },
-    }) as { id: string };
-    return id;
-  }
-
-  async log(id: string): Promise<string> {
-    const { logs = [] } = await this.#call("GetTrainingJobLogs", { id }) as {
-      logs?: { message: string }[];
-    };
-    return logs.map(({ message }) => message).join("\n");
-  }
-
-  async prints(id: string, text: string): Promise<void> {
-    const has = async () => (await this.log(id)).includes(text);
-    await eventually(`${text} in the log`, has, DEADLINE_MS);
-  }
-
-  /** Waits for the end of a job. */
-  async ends(id: string, status: string): Promise<void> {
-    const end = await eventually("the job has ended", async () => {
-      const { metadata } = await this.#call("GetTrainingJob", { id }) as {
-        metadata: { status: string };
-      };
-      return ENDED.test(metadata.status) && metadata.status;
-    }, DEADLINE_MS);
-    assert.equal(end, status, await this.log(id));
-  }
-
-  async cancel(id: string): Promise<void> {
-    await this.#call("CancelTrainingJob", { id });
-  }
-
-  /** The node that said last that it leads. */
-  leader(): number {
-    const leads = [0, 1].filter((node) => {
-      const said = this.nodes.program(node).tail(400).match(/leader_(begun|over)/g);
-      return said?.at(-1) === "leader_begun";
-    });
-    assert.equal(leads.length, 1);
-    return leads[0] ?? 0;
-  }
-
-  /** Objects of runs in the object storage. */
-  async stored(): Promise<string[]> {
-    const uploads = await this.nodes.objects.requests();
-    const names = new Set<string>();
-    for (const request of uploads) {
-      const [, method, id = ""] = /^(PUT|DELETE) \/machines\/training-runs\/([\w-]+)$/
-        .exec(request) ?? [];
-      if (method === "PUT") names.add(id);
-      if (method === "DELETE") names.delete(id);
-    }
-    return [...names];
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.nodes[Symbol.asyncDispose]();
-    await this.ray[Symbol.asyncDispose]();
-  }
-
-  async #call(method: string, body: object): Promise<unknown> {
-    return await this.nodes.insist(`${TRAINING}/${method}`, this.#token, body);
-  }
-}
-
 Deno.test({ name: "two nodes train on a Ray cluster", ignore }, async (test) => {
-  await using it = await Trainers.open();
-
-  await test.step("files come from the object storage, the model by any node", async () => {
-    // Twice, as calls go to the nodes in turns.
-    for (let run = 0; run < 2; run++) {
-      const id = await it.submit("print(len(open(data).readlines()), 'lines'); save(text='m')");
-      await it.ends(id, "TRAINING_STATUS_COMPLETED");
-      assert.match(await it.log(id), /1 lines[^]*sending the model/);
-    }
-    assert.deepEqual(await it.stored(), [], "what runs left in the object storage");
-  });
-
-  await test.step("a job is canceled through any node, and ends on the cluster", async () => {
-    const id = await it.submit("print('started', flush=True); time.sleep(600)");
-    await it.prints(id, "started");
-    await it.cancel(id);
-    await it.ends(id, "TRAINING_STATUS_CANCELED");
-    await eventually("no job is left", async () => (await it.ray.jobs()).length === 0);
-  });
-
-  for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
-    await test.step(`the other node takes over when the leader gets ${signal}`, async () => {
-      const id = await it.submit("print('started', flush=True); time.sleep(25); save()");
-      await it.prints(id, "started");
-      const leader = it.leader();
-      const program = it.nodes.program(leader);
-      program.signal(signal);
-      await it.prints(id, "attempt 2 starts");
-      if (signal === "SIGSTOP") program.signal("SIGCONT");
-      else {
-        await program.exited;
-        it.nodes.run(leader);
-      }
-      await it.ends(id, "TRAINING_STATUS_COMPLETED");
-      const log = await it.log(id);
-      assert.match(log, /the cloud was cut while this ran/);
-      assert.equal(log.match(/sending the model/g)?.length, 1, log);
-      await eventually("no job is left", async () => (await it.ray.jobs()).length === 0);
-      await eventually("both serve", () => Promise.resolve(it.nodes.balancer.ready.size === 2));
-    });
-  }
+  assert.ok(typeof python !== "string");
+  await using ray = await RayCluster.start(python.path);
+  await using it = await Trainers.open([
+    ...["--training-runner", "ray", "--ray-address", ray.address],
+  ]);
+  await tryNodes(test, it, async () => (await ray.jobs()).length === 0);
 });
