@@ -86,7 +86,7 @@ consoleTest(
     assert.ok(await dialog.getByRole("button", { name: "Add release", exact: true }).isDisabled());
     await dialog.getByLabel("Platform").selectOption("linux/arm64");
     await press("Add release");
-    await dialog.getByText("not for arm64").waitFor();
+    await dialog.getByText("is no whole program for linux/arm64").waitFor();
     await press("Cancel");
 
     // It reaches a machine, whose trial fails: the rollout stops automatically.
