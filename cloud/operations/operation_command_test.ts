@@ -21,7 +21,10 @@ Deno.test({
         runOperationCommand(
           {
             command: "migrate",
-            values: { data, to: undefined, json: true },
+            values: {
+              ...{ data, json: true, remove: false },
+              ...{ to: undefined, "files-to": undefined, "blob-store": undefined },
+            },
             given: new Set(["data", "json"] as const),
             arguments: [],
           },
