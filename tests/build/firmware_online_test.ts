@@ -7,6 +7,7 @@ import process from "node:process";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import type { BuiltFirmware } from "../../tools/micro/firmware/build.ts";
 import { ROOT } from "../../tools/programs.ts";
+import { runTypescriptSdk } from "../compat/typescript_sdk.ts";
 import { runPython } from "../e2e/python_sdk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 import { Board, firmware, HOST_ADDRESS, noFirmwareBecause, TlsFront } from "./firmware_board.ts";
@@ -49,7 +50,7 @@ async function readingsOf(rig: Rig, name: string) {
   return readings.find((each) => each.name === name)?.readings;
 }
 
-rigTest("the firmware comes online over TLS, takes a change and is read by an SDK", async (rig) => {
+rigTest("the firmware comes online over TLS, takes a change and is read by SDKs", async (rig) => {
   const built = await firmware("1.2.3");
   assert.ok((await Deno.stat(built.image)).size <= MOST_BYTES);
   const { board, front } = await boardOf(rig, built);
@@ -74,12 +75,22 @@ rigTest("the firmware comes online over TLS, takes a change and is read by an SD
   }, DEADLINE_MS);
   process.stdout.write(`the firmware uses ${Math.round(heap / 1024)} KiB of heap\n`);
 
-  const { api_key_id: id, api_key: key } = rig.bootstrapped;
+  const { api_key_id: id, api_key: key, fqdn } = rig.bootstrapped;
   const script = new URL("../compat/micro_tour.py", import.meta.url);
   const { stdout } = await runPython(script, [`127.0.0.1:${board.port}`, id, key]);
   const [last = ""] = new TextDecoder().decode(stdout).trim().split("\n").slice(-1);
   const { version, position, fake } = JSON.parse(last);
   assert.deepEqual([version, position, fake], ["1.2.3", 2, { a: 1, b: 2, c: 3 }]);
+  const found = {
+    resources: components.map((each) => each.name).sort(),
+    fake: { a: 1, b: 2, c: 3 },
+    version: "1.2.3",
+  };
+  const tour = (...args: string[]) => runTypescriptSdk("micro_tour.mjs", args, DEADLINE_MS);
+  // One wheel, turned by all of them: over gRPC-web at its port, and through the cloud.
+  const direct = await tour(`http://localhost:${board.port}`, id, key);
+  assert.deepEqual(direct, { ...found, position: 4 });
+  assert.deepEqual(await tour(fqdn, id, key, rig.cloudUrl), { ...found, position: 6 });
 
   await rig.saveConfig({
     components: [component("fake", "fake", "sensor", { readings: { t: 21.5 } })],
