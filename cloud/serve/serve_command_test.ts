@@ -11,8 +11,8 @@ Deno.test("readServeOptions() refuses options that do not go together, and says 
     readServeOptions(parseFlags(argv, spec).values, "/home", () => undefined);
   await assert.rejects(() => read("--tls-cert", "a"), /--tls-cert and --tls-key go together/);
   await assert.rejects(
-    () => read("--proxy-protocol", "10.0.0.7", "--tls-cert", "a", "--tls-key", "b"),
-    /--proxy-protocol and --tls-cert do not go together/,
+    () => read("--proxy-protocol", "10.0.0.7", "--acme-domain", "cloud.example"),
+    /--proxy-protocol and --acme-domain do not go together/,
   );
   await assert.rejects(
     () => read("--database", "postgres://x"),

@@ -95,8 +95,8 @@ export const serveFlags = {
     placeholder: "NETWORKS",
     doc:
       "Load balancers that send a PROXY header, version 1 or 2, with the caller's address, such " +
-      "as 10.0.0.7,fd00::/8. Theirs are refused without one, and others with one. Not together " +
-      "with --tls-cert.",
+      "as 10.0.0.7,fd00::/8, before TLS. Theirs are refused without one, and others with one. " +
+      "Not together with --acme-domain.",
   },
   "package-limit": {
     type: "integer",

@@ -25,12 +25,6 @@ export async function readServeOptions(
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(flags.domain)) {
     throw new UsageError(`--domain: ${JSON.stringify(flags.domain)} is no domain name`);
   }
-  if (flags["proxy-protocol"] !== undefined && flags["tls-cert"] !== undefined) {
-    throw new UsageError(
-      "--proxy-protocol and --tls-cert do not go together: let the load balancer terminate TLS, or " +
-        "leave --proxy-protocol out",
-    );
-  }
   const dataDir = flags.data ?? `${home}/.machine/cloud`;
   const publicUrl = flags["public-url"];
   const runner = flags["training-runner"];

@@ -1,6 +1,6 @@
 /** A TLS server on `Deno.listenTls`, for runtimes on which those of `node:tls` are of no use. */
 import { Buffer } from "node:buffer";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { PatientTimer } from "../patient_timer.ts";
 
@@ -29,16 +29,14 @@ export function nodeServesTls(denoVersion: string = Deno.version.deno): boolean 
 }
 
 /**
- * Accepts, completes the handshake and hands connections over, as a server of `node:tls` does.
+ * Completes handshakes and hands connections over, as a server of `node:tls` does.
  *
- * The public port is one of `node:net`; its bytes are copied to a private port of
- * `Deno.listenTls` on loopback. Whoever connects there without coming through the public port is
- * not served. Two reasons: a connection of `Deno.listenTls` in its handshake stays open when it is
+ * The bytes of connections that were accepted are copied to a private port of `Deno.listenTls` on
+ * loopback. Whoever connects there himself is not served. Two reasons: a connection of `Deno.listenTls` in its handshake stays open when it is
  * closed, and only the end of what it reads ends it; and with another certificate there is another
  * private port, while the public one stays.
  */
 export class DenoTlsServer {
-  readonly #server = createServer({ noDelay: true }, (socket) => this.#enter(socket));
   #listener: Deno.TlsListener;
   #closed = false;
   /** Callers whose connection within has this port. */
@@ -56,11 +54,6 @@ export class DenoTlsServer {
     this.#listener = this.#listen(certificate);
   }
 
-  /** The public port, to be listened with. */
-  get port(): ReturnType<typeof createServer> {
-    return this.#server;
-  }
-
   /** Serves connections from now on with another certificate; open ones continue with theirs. */
   setCertificate(certificate: Certificate): void {
     const before = this.#listener;
@@ -68,11 +61,10 @@ export class DenoTlsServer {
     before.close();
   }
 
-  /** Stops to accept, and ends handshakes; open connections continue. */
+  /** Ends handshakes; connections that are complete continue. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#server.close();
     this.#listener.close();
     for (const caller of this.#callers.values()) caller.destroy();
   }
@@ -85,7 +77,8 @@ export class DenoTlsServer {
     return listener;
   }
 
-  #enter(caller: Socket): void {
+  /** Takes a connection; bytes that were read and put back come first. */
+  take(caller: Socket): void {
     const inner = connect({
       ...{ host: PRIVATE_HOST, localAddress: PRIVATE_HOST, noDelay: true },
       port: this.#listener.addr.port,
@@ -125,7 +118,7 @@ export class DenoTlsServer {
       const { alpnProtocol } = await connection.handshake();
       const { port } = connection.remoteAddr;
       const caller = this.#callers.get(port);
-      if (!caller) throw new Error("nobody came through the public port");
+      if (!caller) throw new Error("nobody was taken");
       this.#callers.delete(port);
       caller.emit("secure");
       this.onConnection(new TlsConnection(connection, caller, alpnProtocol ?? false));

@@ -1,6 +1,5 @@
-import { Buffer } from "node:buffer";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer, Server as TlsServer, type TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import {
   ConnectionCounter,
   type ConnectionLimits,
@@ -8,11 +7,11 @@ import {
 } from "./connection_limits.ts";
 import type { AddressList } from "./address_list.ts";
 import { HttpTimes } from "../http_times.ts";
-import { PatientTimer } from "../patient_timer.ts";
 import { listen, type ListenAddress } from "./listen.ts";
-import { DenoTlsServer, nodeServesTls, type TlsConnection } from "./deno_tls_server.ts";
 import { LocalAddresses, type Peer, plainAddress } from "./peer.ts";
-import { readFirstBytes } from "./sniff.ts";
+import { readProxyHeader } from "./proxy_protocol.ts";
+import { readProtocol, readStart } from "./sniff.ts";
+import { TlsHandshakes } from "./tls_handshakes.ts";
 
 export interface EdgeOptions {
   readonly listen: ListenAddress;
@@ -21,7 +20,7 @@ export interface EdgeOptions {
   readonly limits: ConnectionLimits;
   /**
    * Load balancers whose connections begin with a PROXY header, version 1 or 2, with the caller's
-   * address; others are refused with one. Not with `tls`. Default: there are none.
+   * address, before TLS; others are refused with one. Default: there are none.
    */
   readonly balancers?: AddressList | undefined;
   /** Serve TLS by `node:tls`, else by `Deno.listenTls`. Default: by the first, where it works. */
@@ -54,6 +53,12 @@ export interface PrivateConnection {
   readonly times: Pick<HttpTimes, "began" | "ended">;
 }
 
+/** Who is behind a connection, and what it is counted as. */
+interface Caller {
+  readonly peer: Peer;
+  readonly place: ConnectionPlace;
+}
+
 /** The interface of the private port, and of the connections to it. */
 const PRIVATE_HOST = "127.0.0.1";
 
@@ -68,47 +73,31 @@ export class Edge {
   readonly #httpSockets = new Set<Socket>();
   readonly #local = new LocalAddresses();
   readonly #counter: ConnectionCounter;
-  readonly #server: Server | DenoTlsServer;
+  readonly #server: Server;
+  readonly #tls: TlsHandshakes | undefined;
+  /** Connections with TLS, by their ends. */
+  readonly #callers = new Map<string, Caller & { readonly socket: Socket }>();
 
   private constructor(private readonly options: EdgeOptions) {
-    this.#counter = new ConnectionCounter(options.limits);
-    this.#server = !options.tls
-      ? createServer({ noDelay: true }, (socket) => this.#accept(socket))
-      : (options.nodeTls ?? nodeServesTls())
-      ? createTlsServer(
-        {
-          cert: options.tls.cert,
-          key: options.tls.key,
-          minVersion: "TLSv1.2",
-          // Browsers and curl offer both and take the first; gRPC clients offer only h2.
-          ALPNProtocols: ["http/1.1", "h2"],
-          handshakeTimeout: options.limits.handshakeMs,
-        },
-        (socket: TLSSocket) => this.#accept(socket),
-        // Else whose handshake takes too long stays connected, counted by nobody.
-      ).on("tlsClientError", (_error: Error, socket: TLSSocket) => socket.destroy())
-      : new DenoTlsServer(
-        options.tls,
-        options.limits.handshakeMs,
-        // It has all that is used of a socket here and where it is handed over to.
-        (socket: TlsConnection) => this.#accept(socket as unknown as Socket),
-      );
+    const { limits, tls, nodeTls } = options;
+    this.#counter = new ConnectionCounter(limits);
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    const { handshakeMs } = limits;
+    this.#tls = tls && new TlsHandshakes(tls, { handshakeMs, byNode: nodeTls }, (socket) => {
+      this.#secured(socket);
+    });
   }
 
   /** Starts to listen. Throws {@link PortInUseError} when the port is taken. */
   static async listen(options: EdgeOptions): Promise<Edge> {
     const edge = new Edge(options);
-    await listen(edge.#public, options.listen);
+    await listen(edge.#server, options.listen);
     return edge;
-  }
-
-  get #public(): Server {
-    return this.#server instanceof DenoTlsServer ? this.#server.port : this.#server;
   }
 
   /** The address that is listened on; the real port when 0 was requested. */
   get address(): { hostname: string; port: number } {
-    const address = this.#public.address();
+    const address = this.#server.address();
     return typeof address === "object" && address !== null
       ? { hostname: address.address, port: address.port }
       : { hostname: address ?? "", port: 0 };
@@ -130,9 +119,8 @@ export class Edge {
    * must have been checked: with one that is broken every handshake would fail.
    */
   setCertificate(tls: { readonly cert: string; readonly key: string }): void {
-    if (this.#server instanceof DenoTlsServer) return this.#server.setCertificate(tls);
-    if (!(this.#server instanceof TlsServer)) throw new Error("this port serves no TLS");
-    this.#server.setSecureContext({ cert: tls.cert, key: tls.key, minVersion: "TLSv1.2" });
+    if (!this.#tls) throw new Error("this port serves no TLS");
+    this.#tls.setCertificate(tls);
   }
 
   /** Whether a connection is open. */
@@ -143,6 +131,7 @@ export class Edge {
   /** Stops to accept; open connections continue. */
   stopAccepting(): void {
     this.#server.close();
+    this.#tls?.close();
   }
 
   /** Ends the HTTP/1.1 connections, which clients keep open between requests. */
@@ -152,21 +141,18 @@ export class Edge {
 
   /** Ends every open connection. */
   destroy(): void {
-    this.#server.close();
+    this.stopAccepting();
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Takes a TCP connection, with nothing read from it. */
   #accept(socket: Socket): void {
     const address = plainAddress(socket.remoteAddress ?? "");
     const unix = "path" in this.options.listen;
     const local = unix || this.#local.has(address);
     socket.on("error", () => socket.destroy());
     const unwanted = unix ? undefined : this.options.admit?.(endsOf(socket));
-    if (unwanted !== undefined) {
-      this.options.onRefused(address, unwanted);
-      socket.destroy();
-      return;
-    }
+    if (unwanted !== undefined) return this.#refuse(socket, address, unwanted);
     const isBalancer = !unix && (this.options.balancers?.has(address) ?? false);
     // What a balancer passes on is counted for the caller, once that is known.
     const place = this.#enter(socket, address, local || isBalancer);
@@ -180,81 +166,74 @@ export class Edge {
       transport: unix ? "unix" : "tcp",
       local,
     };
-    const forward = (peer: Peer, http2: boolean, proxied: boolean) => {
-      if (proxied) place.leave();
-      const counted = proxied ? this.#enter(socket, peer.address, false) : place;
+    if (!isBalancer) return this.#begin(socket, { peer, place });
+    const { handshakeMs } = this.options.limits;
+    readStart(socket, handshakeMs, readProxyHeader, (header) => {
+      if (header.kind === "invalid") return this.#refuse(socket, address, header.reason);
+      if (header.kind === "local") return this.#begin(socket, { peer, place });
+      place.leave();
+      const counted = this.#enter(socket, header.address, false);
       if (!counted) return;
-      if (http2) this.options.onHttp2(socket, peer);
-      else if (this.options.http2Only) {
-        this.options.onRefused(address, "it does not support HTTP/2");
-        socket.destroy();
-      } else this.#splice(socket, peer, counted);
-    };
-    const alpn = (socket as TLSSocket).alpnProtocol;
-    if (typeof alpn === "string") forward(peer, alpn === "h2", false);
-    else this.#sniff(socket, peer, isBalancer, forward);
+      const { address: caller, port } = header;
+      const proxied: Peer = { address: caller, port, transport: "tcp", local: false };
+      this.#begin(socket, { peer: proxied, place: counted });
+    });
+  }
+
+  #begin(socket: Socket, caller: Caller): void {
+    if (!this.#tls) return this.#serve(socket, caller);
+    const key = JSON.stringify(endsOf(socket));
+    this.#callers.set(key, { ...caller, socket });
+    socket.once("close", () => {
+      if (this.#callers.get(key)?.socket === socket) this.#callers.delete(key);
+    });
+    this.#tls.take(socket);
+  }
+
+  #secured(socket: TLSSocket): void {
+    socket.on("error", () => socket.destroy());
+    const caller = this.#callers.get(JSON.stringify(endsOf(socket)));
+    if (!caller) return void socket.destroy(); // it has gone
+    caller.socket.once("close", () => socket.destroy());
+    const { alpnProtocol } = socket;
+    if (typeof alpnProtocol === "string") this.#forward(socket, caller, alpnProtocol === "h2");
+    else this.#serve(socket, caller);
+  }
+
+  #serve(socket: Socket, caller: Caller): void {
+    readStart(socket, this.options.limits.handshakeMs, readProtocol, (first) => {
+      if (first.kind === "known") this.#forward(socket, caller, first.http2);
+      else this.#refuse(socket, caller.peer.address, first.reason);
+    });
+  }
+
+  #forward(socket: Socket, { peer, place }: Caller, http2: boolean): void {
+    if (http2) this.options.onHttp2(socket, peer);
+    else if (this.options.http2Only) {
+      this.#refuse(socket, peer.address, "it does not support HTTP/2");
+    } else this.#splice(socket, peer, place);
+  }
+
+  #refuse(socket: Socket, address: string, reason: string): void {
+    this.options.onRefused(address, reason);
+    socket.destroy();
   }
 
   /** Counts a connection until it closes; one that there is no place for is closed. */
   #enter(socket: Socket, address: string, local: boolean): ConnectionPlace | undefined {
     const place = this.#counter.enter(address, local);
     if ("refused" in place) {
-      this.options.onRefused(address, place.refused);
-      socket.destroy();
+      this.#refuse(socket, address, place.refused);
       return undefined;
     }
     socket.once("close", () => place.leave());
     return place;
   }
 
-  /** Reads just enough to know the protocol, and puts it back. */
-  #sniff(
-    socket: Socket,
-    peer: Peer,
-    isBalancer: boolean,
-    forward: (peer: Peer, http2: boolean, proxied: boolean) => void,
-  ): void {
-    const { limits, onRefused } = this.options;
-    const timer = new PatientTimer(limits.handshakeMs, () => socket.destroy());
-    let seen: Buffer = Buffer.alloc(0);
-    const stop = () => {
-      timer.cancel();
-      socket.off("readable", look);
-    };
-    const look = () => {
-      const chunk = socket.read() as Buffer | null;
-      if (chunk === null) return;
-      seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-      const first = readFirstBytes(seen, isBalancer);
-      if (first.kind === "incomplete") return;
-      stop();
-      if (first.kind === "invalid") {
-        onRefused(peer.address, first.reason);
-        socket.destroy();
-        return;
-      }
-      socket.unshift(seen.subarray(first.skip));
-      const { proxied } = first;
-      forward(
-        proxied === undefined
-          ? peer
-          : { ...proxied, address: plainAddress(proxied.address), transport: "tcp", local: false },
-        first.http2,
-        proxied !== undefined,
-      );
-    };
-    socket.on("readable", look);
-    socket.once("close", stop);
-  }
-
   #splice(socket: Socket, peer: Peer, place: ConnectionPlace): void {
     // Both ends of the connection within take one more each.
     const full = place.widen(2);
-    if (full) {
-      this.options.onRefused(peer.address, full.refused);
-      socket.destroy();
-      return;
-    }
+    if (full) return this.#refuse(socket, peer.address, full.refused);
     this.#httpSockets.add(socket);
     const inner = connect({
       host: PRIVATE_HOST,

@@ -138,6 +138,48 @@ Deno.test("RpcServer counts connections by whom a balancer speaks for", async ()
   );
 });
 
+Deno.test("RpcServer counts callers behind a balancer before they have said anything", async () => {
+  const refused: string[] = [];
+  const onRefused = (address: string, reason: string) => refused.push(`${address}: ${reason}`);
+  const balancers = new AddressList(["127.0.0.1"]);
+  const limits = { perAddress: 3, handshakeMs: 600_000 };
+  await withServer({ balancers, onRefused, limits }, async (_url, server) => {
+    const { port } = server.address;
+    const silent = [1, 2, 3, 4].map(() => connect({ host: "127.0.0.1", port }));
+    for (const socket of silent) socket.write(PROXIED);
+    await waitFor(() => refused.length === 1, { deadlineMs: 60_000 });
+    assert.match(refused.join(), /^203\.0\.113\.7: 3 descriptors of connections from 203\.0/);
+    for (const socket of silent) socket.destroy();
+  });
+});
+
+Deno.test("RpcServer takes a PROXY header in pieces, once, and loses nothing behind it", async () => {
+  const refused: string[] = [];
+  const onRefused = (address: string, reason: string) => refused.push(`${address}: ${reason}`);
+  const balancers = new AddressList(["127.0.0.1"]);
+  const http = async (request: Request, { address }: { address: string }) =>
+    new Response(`${await request.text()} ${address}`);
+  await withServer({ balancers, http, onRefused }, async (_url, server) => {
+    const { port } = server.address;
+    const post = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\nconnection: close\r\n\r\nbody";
+    const answer = await new Promise<string>((resolve, reject) => {
+      let received = "";
+      const socket = connect({ host: "127.0.0.1", port, noDelay: true }, async () => {
+        for (const byte of PROXIED + post) {
+          socket.write(byte);
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      });
+      socket.on("data", (chunk) => received += String(chunk));
+      socket.on("error", reject);
+      socket.on("close", () => resolve(received));
+    });
+    assert.match(answer, /body 203\.0\.113\.7$/);
+    assert.equal(await rawConnection(port, PROXIED + PROXIED + GET), "");
+    assert.match(refused.join(), /^203\.0\.113\.7: it sends a PROXY header and is no trusted/);
+  });
+});
+
 Deno.test("createGrpcTransport() reports an address where nothing listens as UNAVAILABLE", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;

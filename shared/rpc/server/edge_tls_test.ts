@@ -1,12 +1,15 @@
 // Both ways in which the edge serves TLS: by node:tls, and by Deno.listenTls on older runtimes.
 import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { ShellService } from "../../gen/viam/service/shell/v1/shell_pb.ts";
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { createGrpcTransport } from "../client/grpc_transport.ts";
 import { testRouter, withServer } from "../testing.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
+import { AddressList } from "./address_list.ts";
 import { nodeServesTls } from "./deno_tls_server.ts";
 import { RpcServer, type RpcServerOptions } from "./server.ts";
 
@@ -68,6 +71,47 @@ for (const nodeTls of [true, false]) {
         socket.write("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
       });
       assert.match(answer, /127\.0\.0\.1$/);
+    });
+  });
+
+  Deno.test(`RpcServer by ${by} takes a PROXY header of a balancer in front of TLS`, async () => {
+    const http = (_request: Request, peer: { address: string }) => new Response(peer.address);
+    const header = "PROXY TCP4 203.0.113.7 10.0.0.1 4711 443\r\n";
+    const answerTo = (port: number, proxied: string) =>
+      new Promise<string>((resolve) => {
+        let all = "";
+        const ended = () => resolve(all);
+        const raw = connect({ host: "127.0.0.1", port }, () => {
+          if (proxied !== "") raw.write(proxied);
+          const socket = connectTls({ socket: raw, servername: "localhost", ca });
+          socket.on("data", (bytes) => all += String(bytes));
+          socket.on("close", ended).on("error", ended);
+          socket.write("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        });
+        raw.on("close", ended).on("error", ended);
+      });
+    await serve({ http, balancers: new AddressList(["127.0.0.1"]) }, async (port) => {
+      assert.match(await answerTo(port, header), /203\.0\.113\.7$/);
+      assert.match(await answerTo(port, "PROXY UNKNOWN\r\n"), /127\.0\.0\.1$/);
+      assert.equal(await answerTo(port, ""), "", "without a header");
+    });
+    await serve({ http, balancers: new AddressList(["192.0.2.1"]) }, async (port) => {
+      assert.match(await answerTo(port, ""), /127\.0\.0\.1$/);
+      assert.equal(await answerTo(port, header), "", "of nobody's balancer");
+    });
+  });
+
+  Deno.test(`RpcServer by ${by} counts connections in their handshakes`, async () => {
+    const refused: string[] = [];
+    const onRefused = (_address: string, reason: string) => refused.push(reason);
+    await serve({ onRefused, limits: { total: 3, handshakeMs: 600_000 } }, async (port) => {
+      const silent = [1, 2, 3].map(() => connect({ host: "127.0.0.1", port }));
+      await Promise.all(silent.map((socket) => once(socket, "connect")));
+      const last = connect({ host: "127.0.0.1", port });
+      await waitFor(() => refused.length === 1, { deadlineMs: 60_000 });
+      for (const socket of [...silent, last]) socket.destroy();
+      const answers = () => readingOf(port).then(() => true, () => false);
+      await waitFor(answers, { deadlineMs: 60_000 });
     });
   });
 

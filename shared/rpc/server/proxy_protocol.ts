@@ -62,7 +62,17 @@ function readV1(bytes: Buffer): ProxyHeader {
   const isGood = isIP(address) === version && isIP(to) === version && !address.includes("%") &&
     isPort(port) && isPort(toPort) && more.length === 0;
   if (!isGood) return { kind: "invalid", reason: `not a PROXY header: ${JSON.stringify(line)}` };
-  return { kind: "proxied", length, address, port: Number(port) };
+  return { kind: "proxied", length, address: plain(address), port: Number(port) };
+}
+
+/** As connections have it that come directly: short, and IPv4 where IPv6 only holds that. */
+function plain(address: string): string {
+  if (isIP(address) === 4) return address;
+  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(text);
+  if (!mapped) return text;
+  const [, high = "", low = ""] = mapped;
+  return [...Buffer.from(high.padStart(4, "0") + low.padStart(4, "0"), "hex")].join(".");
 }
 
 function isPort(text: string | undefined): boolean {
@@ -89,7 +99,12 @@ function readV2(bytes: Buffer): ProxyHeader {
   }
   if (family === 0x21 && length >= 52) {
     const groups = Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(16 + 2 * i).toString(16));
-    return { kind: "proxied", length, address: groups.join(":"), port: bytes.readUInt16BE(48) };
+    return {
+      kind: "proxied",
+      length,
+      address: plain(groups.join(":")),
+      port: bytes.readUInt16BE(48),
+    };
   }
   // 0: the proxy does not know; 0x31: its caller came by a Unix socket.
   if (family === 0 || family === 0x31) return { kind: "local", length };

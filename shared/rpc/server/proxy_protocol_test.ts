@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
 import { readProxyHeader } from "./proxy_protocol.ts";
-import { readFirstBytes } from "./sniff.ts";
+import { readProtocol } from "./sniff.ts";
 
 const V2 = Buffer.from("0d0a0d0a000d0a515549540a", "hex");
 
@@ -32,9 +32,24 @@ Deno.test("readProxyHeader() reads version 1 and version 2 addresses", () => {
   assert.deepEqual(six, {
     kind: "proxied",
     length: 52,
-    address: "2001:db8:0:0:0:0:0:1",
+    address: "2001:db8::1",
     port: 1234,
   });
+});
+
+Deno.test("readProxyHeader() takes IPv4 addresses in IPv6 as what they are", () => {
+  const mapped = "00".repeat(10) + "ffff" + "cb007107";
+  const headers = [
+    v2(1, 0x21, mapped + "0".repeat(32) + "04d2" + "01bb"),
+    ...["::ffff:203.0.113.7", "0:0:0:0:0:FFFF:CB00:7107"].map((address) =>
+      Buffer.from(`PROXY TCP6 ${address} ::1 1234 443\r\n`)
+    ),
+  ];
+  for (const bytes of headers) {
+    const header = readProxyHeader(bytes);
+    assert.ok(header.kind === "proxied");
+    assert.deepEqual([header.address, header.port], ["203.0.113.7", 1234]);
+  }
 });
 
 Deno.test("readProxyHeader() takes a proxy's own connections as local", () => {
@@ -100,8 +115,8 @@ Deno.test("readProxyHeader() takes any bytes, and no more of them than it may", 
   }
 });
 
-Deno.test("readFirstBytes() tells HTTP/2 from HTTP/1.1 with as few bytes as it takes", () => {
-  const kinds = (text: string) => readFirstBytes(Buffer.from(text), false);
+Deno.test("readProtocol() tells HTTP/2 from HTTP/1.1 with as few bytes as it takes", () => {
+  const kinds = (text: string) => readProtocol(Buffer.from(text));
   for (const start of ["", "P", "PR"]) assert.equal(kinds(start).kind, "incomplete", start);
   const cases: [string, boolean][] = [["PRI * HTTP/2.0", true], ["POST /", false], ["PUT", false], [
     "G",

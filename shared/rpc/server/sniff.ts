@@ -1,49 +1,61 @@
-import type { Buffer } from "node:buffer";
-import { type ProxyHeader, readProxyHeader, startsWithProxyHeader } from "./proxy_protocol.ts";
+import { Buffer } from "node:buffer";
+import type { Socket } from "node:net";
+import { PatientTimer } from "../patient_timer.ts";
+import { startsWithProxyHeader } from "./proxy_protocol.ts";
 
 /** What the first bytes of a connection say. */
 export type FirstBytes =
   | { readonly kind: "incomplete" }
   | { readonly kind: "invalid"; readonly reason: string }
-  | {
-    readonly kind: "known";
-    readonly http2: boolean;
-    /** The client that a proxy speaks for; undefined without a PROXY header or for the proxy itself. */
-    readonly proxied: { readonly address: string; readonly port: number } | undefined;
-    /** Length of the PROXY header, which must not reach the protocol behind it. */
-    readonly skip: number;
-  };
+  | { readonly kind: "known"; readonly http2: boolean; readonly length: 0 };
 
 const HTTP2_PREFACE = "PRI";
 
 /**
- * Distinguishes HTTP/2 (its preface starts with `PRI`) from everything else, behind a PROXY header
- * if one is due. One that is not is an error: its sender may not speak for others.
+ * Distinguishes HTTP/2 (its preface starts with `PRI`) from everything else. A PROXY header is an
+ * error: its sender may not speak for others.
  */
-export function readFirstBytes(bytes: Buffer, proxyProtocol: boolean): FirstBytes {
-  const proxy = proxyProtocol ? readProxyHeader(bytes) : withoutHeader(bytes);
-  if (proxy.kind === "incomplete" || proxy.kind === "invalid") return proxy;
-  const start = bytes.subarray(proxy.length, proxy.length + HTTP2_PREFACE.length).toString(
-    "latin1",
-  );
-  if (start.length < HTTP2_PREFACE.length && HTTP2_PREFACE.startsWith(start)) {
-    return { kind: "incomplete" };
+export function readProtocol(bytes: Buffer): FirstBytes {
+  const isProxied = startsWithProxyHeader(bytes);
+  if (isProxied) {
+    return { kind: "invalid", reason: "it sends a PROXY header and is no trusted balancer" };
   }
-  return {
-    kind: "known",
-    http2: start === HTTP2_PREFACE,
-    proxied: proxy.kind === "proxied" ? { address: proxy.address, port: proxy.port } : undefined,
-    skip: proxy.length,
-  };
+  const start = bytes.subarray(0, HTTP2_PREFACE.length).toString("latin1");
+  const isPart = start.length < HTTP2_PREFACE.length && HTTP2_PREFACE.startsWith(start);
+  if (isProxied === undefined || isPart) return { kind: "incomplete" };
+  return { kind: "known", http2: start === HTTP2_PREFACE, length: 0 };
 }
 
-function withoutHeader(bytes: Buffer): ProxyHeader {
-  switch (startsWithProxyHeader(bytes)) {
-    case true:
-      return { kind: "invalid", reason: "it sends a PROXY header and is no trusted balancer" };
-    case false:
-      return { kind: "local", length: 0 };
-    case undefined:
-      return { kind: "incomplete" };
-  }
+type Start = { readonly kind: string; readonly length?: number };
+
+/**
+ * Reads just enough of a connection to know what it starts with, and puts back what follows that:
+ * bytes behind the `length` that was read. It is closed when that takes too long.
+ */
+export function readStart<T extends Start>(
+  socket: Socket,
+  withinMs: number,
+  read: (bytes: Buffer) => T | { readonly kind: "incomplete" },
+  done: (first: Exclude<T, { readonly kind: "incomplete" }>) => void,
+): void {
+  const timer = new PatientTimer(withinMs, () => socket.destroy());
+  let seen: Buffer = Buffer.alloc(0);
+  const stop = () => {
+    timer.cancel();
+    socket.off("readable", look);
+    socket.off("close", stop);
+  };
+  const look = () => {
+    const chunk = socket.read() as Buffer | null;
+    if (chunk === null) return;
+    seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
+    const first = read(seen);
+    if (first.kind === "incomplete") return;
+    stop();
+    const rest = seen.subarray((first as Start).length ?? 0);
+    if (rest.length > 0) socket.unshift(rest);
+    done(first as Exclude<T, { readonly kind: "incomplete" }>);
+  };
+  socket.on("readable", look);
+  socket.once("close", stop);
 }
