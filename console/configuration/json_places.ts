@@ -1,9 +1,17 @@
-import { syntaxTree } from "@codemirror/language";
+import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 import type { EditorState } from "@codemirror/state";
-import type { SyntaxNode } from "@lezer/common";
+import type { SyntaxNode, Tree } from "@lezer/common";
 
 /** Steps to a value: names and numbers. */
 export type Path = readonly (string | number)[];
+
+/** A text of hundreds of kilobytes takes a fraction of it. */
+const READ_WITHIN_MS = 1_000;
+
+/** The tree of the whole text: an editor reads in slices, and has none of what is further down. */
+export function wholeTree(state: EditorState): Tree {
+  return ensureSyntaxTree(state, state.doc.length, READ_WITHIN_MS) ?? syntaxTree(state);
+}
 
 /** The text of a property's name. */
 export function nameOf(state: EditorState, property: SyntaxNode): string | undefined {
@@ -35,8 +43,12 @@ function indexIn(node: SyntaxNode): number {
 }
 
 /** Where a value stands in the text: that of the nearest one above where it is not there. */
-export function placeOf(state: EditorState, path: Path): { from: number; to: number } {
-  let node: SyntaxNode | null = syntaxTree(state).topNode.firstChild;
+export function placeOf(
+  state: EditorState,
+  tree: Tree,
+  path: Path,
+): { from: number; to: number } {
+  let node: SyntaxNode | null = tree.topNode.firstChild;
   let place = { from: 0, to: Math.min(1, state.doc.length) };
   for (const [at, step] of path.entries()) {
     if (!node) break;

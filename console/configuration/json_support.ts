@@ -13,7 +13,7 @@ import { type EditorView, hoverTooltip } from "@codemirror/view";
 import { isObject, type JsonObject, type JsonValue } from "./json.ts";
 import { configure as words } from "../texts/configure.ts";
 import { say } from "../texts/say.svelte.ts";
-import { fromPointer, nameOf, pathOf, placeOf } from "./json_places.ts";
+import { fromPointer, nameOf, pathOf, placeOf, wholeTree } from "./json_places.ts";
 import { apiOfEntry, type JsonSchema, type KnownModel, modelOf, schemaAt } from "./schema.ts";
 import { checkWithSchema, type SchemaFinding } from "./schema_checks.ts";
 
@@ -60,8 +60,11 @@ async function problems(
       if (isObject(entry)) found.push(...await attributeProblems(entry, [section, index], models));
     }
   }
+  if (found.length === 0) return [];
+  const { state } = view;
+  const tree = wholeTree(state);
   return found.filter(({ path }) => !isVariable(value, path)).map(({ path, message }) => ({
-    ...placeOf(view.state, path),
+    ...placeOf(state, tree, path),
     severity: "warning",
     message: `${path.join(".")}: ${message}`,
   }));
