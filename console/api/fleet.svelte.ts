@@ -7,6 +7,7 @@ import {
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { app, consoleApi } from "./clients.ts";
 import { follow } from "./follow.svelte.ts";
+import { FLEET_SILENCE_MS } from "./silence.ts";
 
 /** A machine of the fleet. */
 export interface FleetMachine {
@@ -30,8 +31,6 @@ export interface FleetMachine {
 }
 
 const KEPT_ORGANIZATION = "organization";
-/** The cloud reports something every ten seconds. */
-const SILENCE_MS = 25_000;
 
 /** The machines of one organisation, kept up to date by push, for all pages. */
 class Fleet {
@@ -72,7 +71,7 @@ class Fleet {
     let next = new Map<string, FleetMachine>();
     let isFirst = true;
     this.#stop = follow<WatchFleetResponse>({
-      silenceMs: SILENCE_MS,
+      silenceMs: FLEET_SILENCE_MS,
       open: (signal) => {
         // After a break everything is sent again; until all is there the old list stays.
         next = new Map();

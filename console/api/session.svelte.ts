@@ -17,7 +17,11 @@ const DEADLINE_MS = 20_000;
 
 /** Who looks at the console. */
 export type Viewer =
-  | { readonly kind: "person"; readonly account: GetAccountResponse }
+  | {
+    readonly kind: "person";
+    readonly account: GetAccountResponse;
+    readonly sessionId: string;
+  }
   | { readonly kind: "key"; readonly keyId: string };
 
 /** Whether somebody is signed in, and who. */
@@ -35,12 +39,13 @@ class Session {
       return;
     }
     try {
-      if (!(await sendSession("GET")).signed_in) {
+      const { signed_in: isIn, session_id: sessionId = "" } = await sendSession("GET");
+      if (!isIn) {
         this.viewer = "nobody";
         return;
       }
       const account = await createClient(AccountService, transport).getAccount({});
-      this.viewer = { kind: "person", account };
+      this.viewer = { kind: "person", account, sessionId };
     } catch (error) {
       if (!isSignedOut(error)) throw error;
       this.viewer = "nobody";
@@ -98,6 +103,7 @@ class Session {
 
 interface SessionAnswer {
   readonly signed_in: boolean;
+  readonly session_id?: string;
 }
 
 /** Looks at, begins or ends the session of this browser; rejects as a failed call does. */
@@ -237,7 +243,7 @@ export const transport = createConnectTransport({
   // Of a key its token is among the headers.
   fetch: sharedFetch(() => {
     const { viewer } = session;
-    return typeof viewer === "object" && viewer.kind === "person" ? viewer.account.email : "";
+    return typeof viewer === "object" && viewer.kind === "person" ? viewer.sessionId : "";
   }),
 });
 

@@ -1,13 +1,16 @@
 /** Streams of this window that it shares with the others of its browser. */
+import { FLEET_SILENCE_MS } from "./silence.ts";
 import type { FromHub, Replay, ToHub } from "./stream_hub.ts";
 
 /**
  * Streams that are shared, and what a window that comes later gets of them: messages of the fleet
  * build on one another; of a log only the first counts, which says that it is followed.
  */
-const SHARED: Readonly<Record<string, Replay>> = {
-  "/machine.cloud.v1.ConsoleService/WatchFleet": "all",
-  "/viam.app.v1.AppService/TailRobotPartLogs": "first",
+const SHARED: Readonly<
+  Record<string, { readonly replay: Replay; readonly silenceMs?: number | undefined }>
+> = {
+  "/machine.cloud.v1.ConsoleService/WatchFleet": { replay: "all", silenceMs: FLEET_SILENCE_MS },
+  "/viam.app.v1.AppService/TailRobotPartLogs": { replay: "first" },
 };
 /** A worker that has not begun by then is not waited for: streams are opened without it. */
 const BEGINS_WITHIN_MS = 5_000;
@@ -76,23 +79,24 @@ class Hub {
  * As `fetch`, for calls of the cloud. With TLS a browser has one connection for all, and phones show
  * one window: there every window has streams of its own.
  *
- * @param who is signed in; nobody gets what another one opened.
+ * @param session of who is signed in: nobody gets what another one opened, or what was opened in a
+ *   session that is over.
  */
-export function sharedFetch(who: () => string): typeof fetch {
+export function sharedFetch(session: () => string): typeof fetch {
   let hub: Hub | undefined;
   const isWanted = typeof SharedWorker !== "undefined" && location.protocol === "http:";
   return async (input, init) => {
     const { pathname, href } = new URL(String(input), location.href);
-    const replay = SHARED[pathname];
+    const shared = SHARED[pathname];
     const body = init?.body;
-    if (!isWanted || !replay || !(body instanceof Uint8Array)) return await fetch(input, init);
+    if (!isWanted || !shared || !(body instanceof Uint8Array)) return await fetch(input, init);
     hub ??= new Hub();
     if (!await hub.works) return await fetch(input, init);
     const headers = [...new Headers(init?.headers)];
-    const key = JSON.stringify([who(), href, headers, [...body]]);
+    const key = JSON.stringify([session(), href, headers, [...body]]);
     return await opened(
       hub,
-      { key, replay, url: href, headers, body: new Uint8Array(body) },
+      { key, ...shared, url: href, headers, body: new Uint8Array(body) },
       init?.signal,
     );
   };

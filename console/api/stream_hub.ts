@@ -16,6 +16,8 @@ export type ToHub =
     /** Equal for streams that are the same, also for who is signed in. */
     readonly key: string;
     readonly replay: Replay;
+    /** One that sends nothing for this time is dead, and nobody joins it. Left out: never. */
+    readonly silenceMs?: number | undefined;
     readonly url: string;
     readonly headers: readonly (readonly [string, string])[];
     readonly body: Uint8Array<ArrayBuffer>;
@@ -55,6 +57,8 @@ interface Stream {
   head: Head | undefined;
   sent: Uint8Array[];
   size: number;
+  /** When something came last. */
+  receivedAtMs: number;
 }
 
 /** More is not kept for those who come later: they open another stream. */
@@ -102,7 +106,11 @@ export class StreamHub {
 
   #join(open: Extract<ToHub, { kind: "open" }>, send: Send) {
     const reader: Reader = { id: open.id, send, waitsSinceMs: undefined };
-    const running = this.#streams.get(open.key);
+    const { silenceMs = Infinity } = open;
+    const known = this.#streams.get(open.key);
+    const isDead = known && this.options.nowMs() - known.receivedAtMs >= silenceMs;
+    if (isDead) this.#endSilentSince(known.receivedAtMs);
+    const running = isDead ? undefined : known;
     if (running && running.size <= MOST_KEPT) {
       running.readers.add(reader);
       const { head, sent, replay } = running;
@@ -113,6 +121,7 @@ export class StreamHub {
     const stream: Stream = {
       ...{ key: open.key, replay: open.replay, stop: new AbortController() },
       ...{ readers: new Set([reader]), head: undefined, sent: [], size: 0 },
+      receivedAtMs: this.options.nowMs(),
     };
     this.#streams.set(open.key, stream);
     void this.#run(stream, open);
@@ -124,6 +133,18 @@ export class StreamHub {
     if (stream.readers.size > 0) return;
     stream.stop.abort();
     this.#forget(stream);
+  }
+
+  /**
+   * The network broke without saying so: also streams that send little, and nothing since, are dead.
+   * Their windows open them again, where each alone would join what another one still has.
+   */
+  #endSilentSince(ms: number): void {
+    for (const stream of [...this.#streams.values()]) {
+      if (stream.receivedAtMs > ms) continue;
+      stream.stop.abort();
+      this.#forget(stream);
+    }
   }
 
   #forget(stream: Stream): void {
@@ -143,9 +164,11 @@ export class StreamHub {
       if (!isStream) this.#forget(stream);
       stream.head = { status: response.status, headers: [...response.headers] };
       for (const { id, send } of stream.readers) send({ kind: "head", id, ...stream.head });
+      stream.receivedAtMs = this.options.nowMs();
       const envelopes = new Envelopes();
       const reader = response.body?.getReader();
       for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
+        stream.receivedAtMs = this.options.nowMs();
         this.#pass(stream, isStream ? envelopes.take(read.value) : [read.value]);
       }
       this.#forget(stream);
@@ -153,6 +176,10 @@ export class StreamHub {
     } catch {
       this.#forget(stream);
       for (const { id, send } of stream.readers) send({ kind: "failed", id });
+    } finally {
+      // Windows are known as long as they are open; what was sent is not kept for that.
+      stream.readers.clear();
+      stream.sent = [];
     }
   }
 

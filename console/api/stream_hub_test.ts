@@ -41,8 +41,16 @@ function scene() {
       got.push(message);
       if (takes && message.kind === "bytes") say({ kind: "taken", id: message.id });
     });
-    const open = (key: string, replay: "all" | "first" = "all", id = 1): void =>
-      say({ kind: "open", id, key, replay, url: "/", headers: [], body: new Uint8Array() });
+    const open = (
+      key: string,
+      replay: "all" | "first" = "all",
+      id = 1,
+      silenceMs?: number,
+    ): void =>
+      say({
+        ...{ kind: "open", id, key, replay, url: "/", headers: [], body: new Uint8Array() },
+        silenceMs,
+      });
     const texts = () =>
       got.flatMap((message) => message.kind === "bytes" ? message.bytes : [])
         .map((bytes) => new TextDecoder().decode(bytes.subarray(5)));
@@ -162,4 +170,33 @@ Deno.test("StreamHub keeps a bound of what was sent, and opens another stream be
   await settled();
   assert.equal(one.texts().at(-1), "still");
   assert.deepEqual(two.texts(), []);
+});
+
+Deno.test("StreamHub has nobody join a stream that is dead, and ends it for those who have it", async () => {
+  const { hub, streams, windowOf, later } = scene();
+  const [one, late, log, lively] = [windowOf(), windowOf(), windowOf(), windowOf()];
+  const silenceMs = 25_000;
+  log.open("log", "first");
+  one.open("fleet", "all", 1, silenceMs);
+  lively.open("other log", "first");
+  await settled();
+  for (const { write } of streams) write(envelope("begun"));
+  await settled();
+  later(12_000);
+  streams[2]!.write(envelope("a line"));
+  await settled();
+  late.open("fleet", "all", 1, silenceMs);
+  later(13_000);
+  one.say({ kind: "close", id: 1 });
+  one.open("fleet", "all", 2, silenceMs);
+  await settled();
+  assert.deepEqual(streams.map(({ signal }) => signal.aborted), [true, true, false, false]);
+  assert.equal(late.got.at(-1)?.kind, "failed");
+  assert.equal(log.got.at(-1)?.kind, "failed", "it says little by itself, and nothing since");
+  assert.equal(lively.got.at(-1)?.kind, "bytes");
+  late.open("fleet", "all", 2, silenceMs);
+  streams[3]!.write(envelope("again"));
+  await settled();
+  assert.deepEqual([one.texts().at(-1), late.texts().at(-1)], ["again", "again"]);
+  assert.equal(hub.size, 2);
 });

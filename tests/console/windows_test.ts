@@ -1,8 +1,13 @@
 /** Many windows of one browser: without TLS it has six connections for all of them. */
 import assert from "node:assert/strict";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { addOwner } from "../../cloud/local/people/people_command.ts";
+import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../cloud/storage/keys/random.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { AccountService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import { consoleTest } from "./console_rig.ts";
+import { type ConsoleRig, consoleTest } from "./console_rig.ts";
 
 const WINDOWS = 8;
 
@@ -50,5 +55,53 @@ consoleTest(
     await log("line 3");
     for (const page of logs!) await page.getByText("line 3").waitFor();
     first.complaints.splice(0);
+  },
+);
+
+const EMAIL = "ann@example.com";
+const PASSWORD = "correct horse battery";
+
+async function makeOwner(rig: ConsoleRig): Promise<void> {
+  const folder = await openDataFolder(rig.dataDir, systemRandom);
+  const deps = { clock: systemClock, random: systemRandom };
+  const person = { email: EMAIL, orgId: rig.made.org_id };
+  const token = await addOwner(folder.database.queries, person, deps)
+    .finally(() => folder.database.close());
+  await rig.client(AccountService).setPassword({ token: token ?? "", password: PASSWORD });
+}
+
+consoleTest(
+  import.meta.url,
+  "a window does not end with the streams of an earlier session of the same person",
+  async (rig) => {
+    await makeOwner(rig);
+    const opened = await rig.page();
+    const signIn = `fetch("/account/session", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: ${JSON.stringify(JSON.stringify({ email: EMAIL, password: PASSWORD }))},
+    }).then(({ status }) => status)`;
+    await opened.go("/account");
+    assert.equal(await opened.page.evaluate(signIn), 200);
+    await opened.go("/");
+    await opened.page.getByRole("link", { name: "rover" }).waitFor();
+    const first = await opened.context.cookies();
+    assert.equal(await opened.page.evaluate(signIn), 200);
+    const later = await opened.context.newPage();
+    later.setDefaultTimeout(90_000);
+    await later.goto(rig.cloud.url);
+    await later.getByRole("link", { name: "rover" }).waitFor();
+
+    const ending = await rig.page();
+    await ending.context.addCookies(first);
+    await ending.go("/account");
+    const end = `fetch("/account/session", { method: "DELETE" }).then(({ status }) => status)`;
+    assert.equal(await ending.page.evaluate(end), 204);
+    await opened.page.getByText("Your session has ended. Sign in again.").waitFor();
+    const { app, made } = rig;
+    await app.updateRobot({ id: made.machine_id, name: "tractor", location: made.location_id });
+    await later.getByRole("link", { name: "tractor" }).waitFor();
+    opened.complaints.splice(0);
+    ending.complaints.splice(0);
   },
 );
