@@ -48,7 +48,8 @@ export function randomStatement(dice: Dice, startUs: number): string {
 
 function condition(dice: Dice, startUs: number, depth = 0): string {
   const us = () => startUs + dice.upTo(3_600) * 1_000_000;
-  const time = () => new Date(us() / 1_000).toISOString().slice(0, dice.of([10, 19, 23, 24]));
+  const time = () =>
+    new Date(us() / 1_000).toISOString().slice(0, dice.of([10, 19, 23, 24])) + dice.of(["", "Z"]);
   const operator = () => dice.of(["<", "<=", ">", ">=", "="]);
   const simple = () =>
     dice.of([
@@ -63,6 +64,7 @@ function condition(dice: Dice, startUs: number, depth = 0): string {
       `received_us ${operator()} ${us()}`,
       `${us()} ${operator()} received_us`,
       `received_us BETWEEN ${us()} AND ${us()} + 1800 * 1000000`,
+      `received_us BETWEEN ${us()} AND ${us()} + 900 * 1000000 = ${dice.upTo(1)}`,
       `received_us > ${us()} - 60 * 1e6`,
       `time_received ${operator()} '${time()}'`,
       `time_received BETWEEN '${time()}' AND '2026-01-02T04'`,

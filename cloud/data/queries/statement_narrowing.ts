@@ -16,7 +16,8 @@ const OTHER_JOINS = /^(right|full|natural|using)$/;
 /** Functions that give the same for the same, or the time. */
 const FUNCTIONS =
   /^(strftime|unixepoch|julianday|datetime|date|time|abs|round|max|min|upper|lower)$/;
-const MINUTE_US = 60_000_000;
+const SECOND_US = 1_000_000;
+const MINUTE_US = 60 * SECOND_US;
 const MARGIN_US = 1_000;
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,3})?Z?)?$/;
 
@@ -57,10 +58,12 @@ function isEveryColumn(before: Token | undefined, token: Token): boolean {
 function lookAt(tokens: readonly Token[], at: number, evaluate: Evaluate): Narrowing {
   const depth = tokens[at]?.depth ?? 0;
   if (!isWord(tokens[at - 1], "from")) return EVERYTHING;
-  const next = at + (isWord(tokens[at + 1], "as") ? 2 : 1);
+  const isNamed = isWord(tokens[at + 1], "as");
+  const next = at + (isNamed ? 2 : 1);
   const alias = tokens[next];
-  const hasAlias = alias?.kind === "name" && alias.depth === depth &&
-    (alias.isQuoted || !BEHIND_TABLE.test(alias.value));
+  const hasAlias = alias?.depth === depth &&
+    (alias.kind === "text" ||
+      alias.kind === "name" && (isNamed || alias.isQuoted || !BEHIND_TABLE.test(alias.value)));
   const end = endOf(tokens, next, depth);
   const where = tokens.findIndex((token, index) =>
     index >= next && index < end && token.depth === depth && isWord(token, "where")
@@ -69,7 +72,7 @@ function lookAt(tokens: readonly Token[], at: number, evaluate: Evaluate): Narro
   const joins = tokens.slice(next, where);
   if (joins.some((token) => isKeyword(token) && OTHER_JOINS.test(token.value))) return EVERYTHING;
   const found = new NarrowingBuilder();
-  const table = hasAlias ? alias.value : "readings";
+  const table = hasAlias ? alias.value.toLowerCase() : "readings";
   narrow(found, tokens.slice(where + 1, end), { table, evaluate });
   return found;
 }
@@ -154,8 +157,13 @@ function narrowByOne(
     }
   } else if (operator === "between") {
     const and = behind.findIndex((token) => token.depth === depth && isWord(token, "and"));
-    compare(found, column, ">=", valueOf(behind.slice(0, and), reading));
-    compare(found, column, "<=", valueOf(behind.slice(and + 1), reading));
+    const [least, most] = [behind.slice(0, and), behind.slice(and + 1)].map((part) =>
+      valueOf(part, reading)
+    );
+    // One alone may be part of more, as in `BETWEEN 1 AND 2 = 0`.
+    if (least === undefined || most === undefined) return;
+    compare(found, column, ">=", least);
+    compare(found, column, "<=", most);
   } else if (column !== undefined) {
     compare(found, column, operator, valueOf(behind, reading));
   } else {
@@ -215,7 +223,9 @@ function compare(
     : undefined;
   if (us === undefined) return;
   if (isEqual || operator.startsWith(">")) found.atLeast(Math.floor(us - marginUs));
-  if (isEqual || operator.startsWith("<")) found.atMost(Math.ceil(us + marginUs));
+  // As texts, `05.678Z` is before `05Z`.
+  const restUs = column === "time_received" ? SECOND_US : 0;
+  if (isEqual || operator.startsWith("<")) found.atMost(Math.ceil(us + restUs + marginUs));
 }
 
 /** The moment of a text that begins as those of the column do; they are in the order of time. */

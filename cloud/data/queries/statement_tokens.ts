@@ -11,11 +11,11 @@ export interface Token {
 
 const TOKEN = new RegExp(
   [
-    /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))/,
+    /(?<space>[ \t\n\f\r]+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))/,
     /'(?<text>(?:[^']|'')*)'/,
     /"(?<quoted>(?:[^"]|"")*)"|\[(?<bracketed>[^\]]*)\]|`(?<ticked>(?:[^`]|``)*)`/,
     /(?<number>(?:0[xX][\da-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?))(?![\w.])/,
-    /(?<name>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)/,
+    /(?<name>[A-Za-z_\u0080-\ufefe\uff00-\uffff][\w$\u0080-\ufefe\uff00-\uffff]*)/,
     /(?<sign><=|>=|<>|!=|==|\|\||<<|>>|->>|->|[-+*\/%&|~<>=(),.;?:@#$])/,
   ].map(({ source }) => source).join("|"),
   "y",
