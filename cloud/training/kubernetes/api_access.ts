@@ -19,6 +19,8 @@ type Question = ClusterQuestion & {
   readonly headers: Record<string, string>;
 };
 
+const TOKEN = /^[\x21-\x7e]+$/;
+
 /** A credential that was replaced a moment ago is asked with again, as is a server that is busy. */
 function isAway(status: number): boolean {
   return status === 401 || status === 408 || status === 429 || status >= 500;
@@ -46,15 +48,19 @@ export class ApiAccess {
         who: `the API server of Kubernetes at ${this.server}`,
         isAway,
         client,
-        headers: token === undefined ? {} : { authorization: `Bearer ${token.trim()}` },
+        headers: token === undefined ? {} : { authorization: `Bearer ${tokenOf(token)}` },
       });
     } catch (error) {
       // A connection that is dead and does not know it is not used again.
-      if (error instanceof ClusterAwayError && this.#client?.http === client) {
-        this.#client = undefined;
-      }
+      if (error instanceof ClusterAwayError && this.#client?.http === client) this.#forget();
       throw error;
     }
+  }
+
+  /** What it has under way continues. */
+  #forget(): void {
+    this.#client?.http.close();
+    this.#client = undefined;
   }
 
   #clientFor(
@@ -64,6 +70,7 @@ export class ApiAccess {
   ): Deno.HttpClient {
     const of = JSON.stringify([ca, cert, key]);
     if (this.#client?.of !== of) {
+      this.#forget();
       try {
         const http = Deno.createHttpClient({
           ...(ca === undefined ? {} : { caCerts: [ca] }),
@@ -78,6 +85,13 @@ export class ApiAccess {
     }
     return this.#client.http;
   }
+}
+
+/** The error of a header that cannot be sent would say all of it, in the log of a job. */
+function tokenOf(text: string): string {
+  const token = text.trim();
+  if (TOKEN.test(token)) return token;
+  throw new ClusterAwayError("the file with the token for Kubernetes has no token, or more in it");
 }
 
 async function readText(path: string | undefined): Promise<string | undefined> {

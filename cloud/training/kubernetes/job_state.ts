@@ -40,7 +40,10 @@ export function jobState(
   const ended = (type: string) =>
     job.status?.conditions?.find((one) => one.type === type && one.status === "True");
   if (ended("Complete")) return { kind: "succeeded" };
-  const failed = ended("Failed");
+  // Since Kubernetes 1.31 a job has failed when its pods have ended, and pods of a computer that is
+  // gone never do.
+  const isGoing = pod?.metadata.deletionTimestamp !== undefined;
+  const failed = ended("Failed") ?? (isGoing ? ended("FailureTarget") : undefined);
   if (failed) return failureOf(failed, pod, words);
   if (!pod) return noPod(events);
   const phase = pod.status?.phase ?? "Pending";

@@ -8,14 +8,15 @@ const WORDS = { image: "registry.example/trainer:1", memoryBytes: 8 * 2 ** 30 };
 const FAILED = [{ type: "Failed", status: "True", reason: "BackoffLimitExceeded" }];
 
 function state(
-  { conditions = [], pod, events = [] }: {
+  { conditions = [], pod, events = [], deletionTimestamp }: {
     conditions?: object[];
     pod?: object;
     events?: string[];
+    deletionTimestamp?: string;
   },
 ) {
   const job = jobForm.parse({ metadata: { name: "machine-training-1" }, status: { conditions } });
-  const metadata = { name: "machine-training-1-x" };
+  const metadata = { name: "machine-training-1-x", deletionTimestamp };
   return jobState(job, pod && podForm.parse({ metadata, status: pod }), events, WORDS);
 }
 
@@ -81,4 +82,13 @@ Deno.test("jobState() tells a fault of the script from one of the cluster", () =
   assert.equal(late.kind === "failed" && late.code, Code.DeadlineExceeded);
   const complete = [{ type: "Complete", status: "True" }];
   assert.equal(state({ conditions: complete }).kind, "succeeded");
+});
+
+Deno.test("jobState() waits for no pod of a computer that is gone", () => {
+  const conditions = [{ ...FAILED[0], type: "FailureTarget" }];
+  const gone = { type: "DisruptionTarget", status: "True", message: "taint manager: deleting" };
+  const pod = { phase: "Running", conditions: [gone] };
+  assert.equal(state({ conditions, pod }).kind, "running");
+  const end = state({ conditions, pod, deletionTimestamp: "2026-11-28T12:00:00Z" });
+  assert.equal(end.kind === "lost" && end.reason, "its pod had to go: taint manager: deleting");
 });

@@ -138,8 +138,10 @@ export class KubernetesApi {
     try {
       return await this.#ask(path, "POST", object);
     } catch (error) {
-      if (error instanceof ClusterRefusedError && error.status === 409) return undefined;
-      throw error;
+      if (!(error instanceof ClusterRefusedError) || error.status !== 409) throw error;
+      if (/already exists/.test(error.message)) return undefined;
+      // A quota that another object was counted in at the same moment.
+      throw new ClusterAwayError(error.message);
     }
   }
 

@@ -81,6 +81,21 @@ Deno.test("a run on Kubernetes outlives an API server that is down, busy, and ha
   await runner.close();
 });
 
+Deno.test("a run on Kubernetes gets its Secret also where a quota was in the way", async () => {
+  await using it = await KubernetesRig.open();
+  const runner = it.runner();
+  let asked = 0;
+  it.server.instead = (verb) => {
+    if (verb !== "create secrets" || ++asked > 1) return undefined;
+    const message = 'Operation cannot be fulfilled on resourcequotas "training": modified';
+    return Response.json({ message, reason: "Conflict", code: 409 }, { status: 409 });
+  };
+  const run = await it.start(runner, "print(os.environ['API_KEY']); save()");
+  assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));
+  assert.equal(asked, 2);
+  await runner.close();
+});
+
 Deno.test("a run on Kubernetes whose pod is evicted starts once more", async () => {
   await using it = await KubernetesRig.open();
   const { cluster } = it.server;

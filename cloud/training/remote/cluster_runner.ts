@@ -96,12 +96,12 @@ export class ClusterRunner implements TrainingRunner {
   async recover(): Promise<void> {
     const { cluster, cloudUrl, log, processes } = this.options;
     try {
-      const left = await cluster.left(cloudUrl());
-      for (const id of left) await this.#stop(id);
-      if (left.length > 0) {
-        log.warn(`stopped jobs on the ${cluster.name} that an earlier start had left`, {
-          jobs: left.length,
-        });
+      const left = await this.#patiently(() => cluster.left(cloudUrl()));
+      // One may be on a computer that is gone, and not end.
+      const stopped = await Promise.all(left.map((id) => this.#stopped(id)));
+      const jobs = stopped.filter((isStopped) => isStopped).length;
+      if (jobs > 0) {
+        log.warn(`stopped jobs on the ${cluster.name} that an earlier start had left`, { jobs });
       }
     } catch (error) {
       log.error(`cannot look for jobs of an earlier start on the ${cluster.name}`, {
@@ -162,7 +162,7 @@ export class ClusterRunner implements TrainingRunner {
     waiting: { text: string },
     signal: AbortSignal,
   ): Promise<Lost | undefined> {
-    const { cluster, log } = this.options;
+    const { cluster } = this.options;
     const following = linkedController(signal);
     try {
       await this.#submit(job, output, signal);
@@ -179,13 +179,7 @@ export class ClusterRunner implements TrainingRunner {
       throw new RunFailedError(state.code, `${state.reason}${said}`);
     } finally {
       following.abort();
-      await this.#stop(job.id).catch((error) =>
-        log.error(`cannot stop a job on the ${cluster.name}; it may still run there`, {
-          event: "training_failed",
-          job: job.id,
-          error: (error as Error).message,
-        })
-      );
+      await this.#stopped(job.id);
     }
   }
 
@@ -267,9 +261,26 @@ export class ClusterRunner implements TrainingRunner {
     }
   }
 
-  async #stop(id: string): Promise<void> {
-    const { cluster, clock } = this.options;
-    await retry(() => cluster.stop(id), {
+  /** Whether it stopped. Never rejects. */
+  async #stopped(id: string): Promise<boolean> {
+    const { cluster, log } = this.options;
+    try {
+      await this.#patiently(() => cluster.stop(id));
+      return true;
+    } catch (error) {
+      log.error(`cannot stop a job on the ${cluster.name}; it may still run there`, {
+        event: "training_failed",
+        job: id,
+        error: (error as Error).message,
+      });
+      return false;
+    }
+  }
+
+  /** Again while the cluster is away, for {@link STOP_MS}. */
+  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    const { clock } = this.options;
+    return await retry(ask, {
       clock,
       backoff: new Backoff(BACKOFF),
       deadlineMs: STOP_MS,
