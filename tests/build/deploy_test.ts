@@ -108,6 +108,10 @@ Deno.test({
     for (const [kind, text] of objects(await Deno.readTextFile(TRAINING))) {
       if (kind !== "Namespace") assert.equal(made.get(kind), text, kind);
     }
+    const open = "training.kubernetes.networkPolicy.open={10.1.2.3/32,::/0}";
+    const opened = await render("training.kubernetes.enabled=true", open);
+    await assertValid(opened.out);
+    assert.match(opened.out, /cidr: "10\.1\.2\.3\/32".*\n.*\n.*cidr: "::\/0"/);
     const wrong = await render("replica=5");
     assert.match(wrong.err, /additional properties 'replica' not allowed/);
   },
