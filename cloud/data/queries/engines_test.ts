@@ -176,3 +176,36 @@ Deno.test({
     assert.deepEqual(answers.map(({ kind }) => kind), ["failed", "refused"]);
   },
 });
+
+Deno.test({
+  name: "readings are copied as they come, and the server sorts none on its disk",
+  ignore,
+  async fn() {
+    await using server = await PostgresServer.start(["temp_file_limit = 0"]);
+    const address = parsePostgresAddress(server.address(), ".");
+    const postgres = await PostgresDatabase.open(address);
+    try {
+      const source = "'org', 'l', 'm', 'p', 'm', 'p', 'sensor', 'c' || id, 'Readings'";
+      await server.query(`set search_path = ${address.schema}; set temp_file_limit = -1;
+        insert into data_sources (id, org_id, location_id, machine_id, part_id, machine_name,
+          part_name, component_type, component_name, method_name)
+          select id, ${source} from generate_series(1, 2) as id;
+        insert into tabular_readings (source_id, received_us, upload_id, position, requested_us, data)
+          select 1 + at % 2, at, 1, at, at, '{"a":"' || repeat('x', 500) || '"}'
+          from generate_series(1, 20000) as at;
+        analyze`);
+      const scope = {
+        orgId: "org",
+        grants: [{ resource: "organization", id: "org" }],
+      } as const;
+      const needs = { looks: [EVERYTHING], data: true, uploads: false };
+      const remote = { reader: postgres.reader, limitMs: 60_000 };
+      const copied = await copyReadings(remote, scope, needs, addonFor(":memory:"));
+      const sums = "SELECT count(*) AS n, sum(received_us) AS us FROM tabular_readings";
+      assert.deepEqual(copied.prepare(sums).get(), { n: 20_000, us: 200_010_000 });
+      copied.close();
+    } finally {
+      await postgres.close();
+    }
+  },
+});

@@ -141,7 +141,7 @@ class Copy {
         .join(" AND ")
     );
     const from = `FROM data_sources s WHERE s.org_id = ${parameters.add(this.options.scope.orgId)}
-      AND (${granted.join(" OR ")}) AND (${looked.join(" OR ")}) ORDER BY s.id`;
+      AND (${granted.join(" OR ")}) AND (${looked.join(" OR ")})`;
     const { values } = parameters;
     await this.#copy({ table: "data_sources", columns: columnsOf("s", SOURCES), from, values });
   }

@@ -4,12 +4,18 @@ import { clientConfig } from "./connect.ts";
 
 /** A batch is about so long, characters. */
 const BATCH_LENGTH = 1024 * 1024;
-const FIRST_ROWS = 100;
+const FIRST_ROWS = 10;
 const MOST_ROWS = 5_000;
 
 /**
+ * Rows come in the order of an index where there is one: sorted, all of them would be on the
+ * server's disk before the first one is here.
+ */
+const SETTINGS = ["cursor_tuple_fraction = 1", "enable_sort = off", "jit = off"];
+
+/**
  * Reads rows as they are at one moment, on a connection of its own that can write nothing. What is
- * read streams: neither side holds more than a batch of it.
+ * read streams: of it there is one batch here, and the next one on its way.
  */
 export class SnapshotReader implements AsyncDisposable {
   private constructor(private readonly client: Client) {}
@@ -24,8 +30,9 @@ export class SnapshotReader implements AsyncDisposable {
     client.on("error", () => undefined); // the next statement reports it
     try {
       await client.connect();
+      const settings = SETTINGS.map((setting) => `set local ${setting}`);
       await client.query(
-        "begin isolation level repeatable read read only; set local cursor_tuple_fraction = 1",
+        ["begin isolation level repeatable read read only", ...settings].join("; "),
       );
       return new SnapshotReader(client);
     } catch (error) {
@@ -38,19 +45,26 @@ export class SnapshotReader implements AsyncDisposable {
   async *column(sql: string, values: readonly unknown[]): AsyncGenerator<string[]> {
     await this.client.query(`declare reading no scroll cursor for ${sql}`, [...values]);
     try {
-      for (let count = FIRST_ROWS;;) {
-        const text = `fetch ${count} from reading`;
-        const { rows } = await this.client.query<string[]>({ text, rowMode: "array" });
-        if (rows.length === 0) return;
-        const batch = rows.map(([first = ""]) => first);
-        yield batch;
+      let count = FIRST_ROWS;
+      for (let next = this.#fetch(count);;) {
+        const batch = await next;
+        if (batch.length === 0) return;
         const length = batch.reduce((sum, { length }) => sum + length + 1, 0);
         const fitting = Math.ceil(BATCH_LENGTH * batch.length / length);
         count = Math.min(fitting, 4 * count, MOST_ROWS);
+        next = this.#fetch(count);
+        next.catch(() => undefined); // It is reported when its turn comes.
+        yield batch;
       }
     } finally {
       await this.client.query("close reading").catch(() => undefined); // it has failed before
     }
+  }
+
+  async #fetch(count: number): Promise<string[]> {
+    const text = `fetch ${count} from reading`;
+    const { rows } = await this.client.query<string[]>({ text, rowMode: "array" });
+    return rows.map(([first = ""]) => first);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
