@@ -94,7 +94,10 @@ export class QueryRunner {
       case "failed":
       case "gone":
         log.warn("a query of data failed", { reason: outcome.message });
-        throw new ConnectError(`the query failed: ${outcome.message}`, Code.Unavailable);
+        throw new ConnectError(
+          "the query failed, and the cloud's log says why. Try again",
+          Code.Unavailable,
+        );
     }
   }
 

@@ -4,6 +4,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { parsePostgresAddress } from "../../storage/postgres/address.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { ownQueryProgram, type QueryProgram } from "./query_child.ts";
 import type { QueryRequest } from "./query_form.ts";
@@ -54,6 +55,26 @@ Deno.test("QueryRunner.run() answers UNAVAILABLE when no process can be started"
   await withRunner({ program: { command: "/nonexistent", args: [] } }, async (runner) => {
     assert.equal(await codeOf(runner.run(sql("SELECT 1"), NOBODY)), Code.Unavailable);
   });
+});
+
+Deno.test("QueryRunner.run() tells the log and not its caller which database it cannot read", async () => {
+  const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-queries-" });
+  const log = memoryLogger("machine-cloud");
+  const reader = JSON.stringify(parsePostgresAddress("postgres://u:secret@127.0.0.1:1/d", dataDir));
+  const program = ownQueryProgram();
+  const runner = new QueryRunner({ dataDir, reader, program, clock: systemClock, log });
+  try {
+    const grants = [{ resource: "organization", id: "none" }] as const;
+    const request = { ...sql("SELECT * FROM readings"), scope: { orgId: "none", grants } };
+    const error = await runner.run(request, NOBODY).catch((error) => error);
+    assert.equal(ConnectError.from(error).code, Code.Unavailable);
+    assert.doesNotMatch(String(error), /127\.0\.0\.1/);
+    assert.match(log.text(), /127\.0\.0\.1:1/);
+    assert.doesNotMatch(log.text(), /secret/);
+  } finally {
+    await runner.close();
+    await Deno.remove(dataDir, { recursive: true });
+  }
 });
 
 Deno.test("QueryRunner.run() lets two of an organisation run, some wait, and refuses more", async () => {
