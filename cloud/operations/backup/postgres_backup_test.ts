@@ -156,6 +156,10 @@ Deno.test({
     await rig.server.query("insert into machine_cloud.schema_migrations values (999, 'x', now())");
     await assert.rejects(rig.backUp(), /schema 999, this program knows/);
     await rig.server.query("delete from machine_cloud.schema_migrations where version = 999");
+    const moved = "insert into machine_cloud.settings (name, value) values ('moved_to', '/home')";
+    await rig.server.query(moved);
+    await assert.rejects(rig.backUp(), /were moved to \/home/);
+    await rig.server.query("delete from machine_cloud.settings where name = 'moved_to'");
     await Deno.remove(join(rig.data, "cloud.key"));
     await Deno.writeTextFile(join(rig.data, "cloud.key"), "");
     await assert.rejects(rig.backUp(), /cloud\.key/);

@@ -60,8 +60,14 @@ export class PostgresSource implements MoveSource, AsyncDisposable {
       // Without it the server ends the transaction while the file is written.
       await client.query("set idle_in_transaction_session_timeout = 0");
       await client.query("begin isolation level repeatable read read only");
-      await client.query("select 1 from settings"); // its moment
-      return new PostgresSource(client);
+      const source = new PostgresSource(client);
+      const home = await source.setting("moved_to"); // the moment of all that is read
+      if (home === undefined) return source;
+      throw new StoreError(
+        "failed",
+        `The rows of ${address.shown} were moved to ${home}, where newer ones are. Name that ` +
+          'folder; where it does not serve yet, run "machine-cloud migrate" there again.',
+      );
     } catch (error) {
       await client?.end().catch(() => undefined); // what failed before is reported
       throw openingFailure(error, address);
