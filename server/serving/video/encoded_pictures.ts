@@ -12,6 +12,7 @@ import {
   nextPicture,
   type Picture,
   pictureRate,
+  releasePicture,
 } from "./pictures.ts";
 import type { PictureSize } from "./picture_size.ts";
 
@@ -138,8 +139,12 @@ async function feed({ run, first, rate, camera, clock, log, signal }: {
       } catch {
         return undefined; // it has ended
       }
+      if (sent && sent !== picture) releasePicture(sent);
       sent = picture;
       sentMs = nowMs;
+    } else if (sent && sent !== picture) {
+      releasePicture(picture);
+      picture = sent;
     }
     // A camera that is late does not make up for it.
     dueMs = Math.max(dueMs + everyMs, clock.monotonicMs() - everyMs);

@@ -33,15 +33,26 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
 /** From one start of a source to the next, however often viewers come, go or set another size. */
 const BEGIN_EVERY_MS = 500;
+/** From one request to a source for a keyframe to the next, however many viewers want one. */
+const KEYFRAME_EVERY_MS = 500;
+/** What a viewer gets again at most, however often it wants a keyframe. */
+const REPEATED_BYTES_A_MS = 1_000;
+
+interface Viewer {
+  /** For a keyframe: nothing else is of use to it. */
+  waits: boolean;
+  /** When it may get what is kept, milliseconds of the clock. */
+  repeatMs: number;
+}
 
 /** Runs while it has viewers; a source that fails is begun again, with pauses. */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #stop = new AbortController();
-  /** Viewers, and whether they wait for a keyframe. */
-  readonly #viewers = new Map<VideoTrack, { waits: boolean }>();
+  readonly #viewers = new Map<VideoTrack, Viewer>();
   #kept: EncodedFrame[] = [];
   #keptBytes = 0;
+  #keyframeMs = -Infinity;
   #restart = new AbortController();
   /** Resolves when all that ran is ended. */
   readonly done: Promise<void>;
@@ -57,7 +68,7 @@ export class Feed {
 
   /** A viewer that joins sees a frame at once, where there was one. */
   add(track: VideoTrack): void {
-    this.#viewers.set(track, { waits: true });
+    this.#viewers.set(track, { waits: true, repeatMs: -Infinity });
     track.onKeyframeWanted = () => this.#refresh(track);
     this.#refresh(track);
   }
@@ -81,12 +92,16 @@ export class Feed {
   #refresh(track: VideoTrack): void {
     const viewer = this.#viewers.get(track);
     if (!viewer) return;
+    const nowMs = this.#options.clock.monotonicMs();
     if (this.#kept.length === 0) {
       viewer.waits = true;
+      if (nowMs < this.#keyframeMs) return;
+      this.#keyframeMs = nowMs + KEYFRAME_EVERY_MS;
       return this.#options.requestKeyframe();
     }
+    if (nowMs < viewer.repeatMs) return;
+    viewer.repeatMs = nowMs + this.#keptBytes / REPEATED_BYTES_A_MS;
     viewer.waits = false;
-    const nowMs = this.#options.clock.monotonicMs();
     const { length } = this.#kept;
     // A viewer's clock begins with the first: all of them are from now.
     for (const [index, { data }] of this.#kept.entries()) {

@@ -5,6 +5,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { encodedPictures } from "./encoded_pictures.ts";
+import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
 import { ENCODERS } from "./encoders.ts";
 import { Feed } from "./feed.ts";
 import type { FfmpegRun } from "../../resources/video/ffmpeg_program.ts";
@@ -17,12 +18,12 @@ const jpeg = (tag: number) =>
 
 /** A program that gives a keyframe for each frame, until it is killed. */
 function program() {
-  const runs: { args: readonly string[]; written: Uint8Array[]; die: () => void }[] = [];
+  const runs: { args: readonly string[]; written: number[]; die: () => void }[] = [];
   const start = (args: readonly string[]): FfmpegRun => {
     const { promise: ended, resolve } = Promise.withResolvers<
       { ok: boolean; reason: string; said: string }
     >();
-    const written: Uint8Array[] = [];
+    const written: number[] = [];
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(
       undefined,
       new CountQueuingStrategy({ highWaterMark: 1_000 }),
@@ -42,8 +43,8 @@ function program() {
       ended,
       kill: die,
       async write(bytes) {
-        written.push(bytes);
-        if (bytes[0] !== 0xff) return;
+        written.push(bytes.length);
+        if (bytes[0] !== 0xff && bytes.length < 1_000) return;
         await writer.write(Uint8Array.of(2, 0, 0, 0, ...Array(8).fill(0), 0x10, bytes.at(-1)!));
       },
     };
@@ -51,11 +52,14 @@ function program() {
   return { runs, start };
 }
 
-function feedOf(getImages: () => unknown) {
+function feedOf(getImages: () => unknown, more: object = {}) {
   const clock = new FakeClock();
   const log = memoryLogger();
   const { runs, start } = program();
-  const camera = { getImages, getProperties: () => ({ frameRate: 10 }) } as unknown as Resource;
+  const camera = {
+    ...{ getImages, getProperties: () => ({ frameRate: 10 }) },
+    ...more,
+  } as unknown as Resource;
   let givenUp = false;
   const sent: number[] = [];
   const feed = new Feed({
@@ -127,6 +131,44 @@ Deno.test("damaged pictures are left out, and the video continues", async () => 
   await feed.close();
 });
 
+/** Raw frames as a module gives them: each in a message of its own. */
+function rawCamera(give: (number: number) => number | undefined) {
+  const all: ArrayBuffer[] = [];
+  const getImages = () => {
+    const tag = give(all.length);
+    const size = [0x52, 0x47, 0x42, 0x41, 0, 0, 0, 160, 0, 0, 0, 100];
+    const message = new Uint8Array(50 + size.length + 160 * 100 * 4).fill(tag ?? 0);
+    if (tag !== undefined) message.set(size, 50);
+    all.push(message.buffer);
+    return { images: [{ image: message.subarray(50), mimeType: "image/vnd.viam.rgba" }] };
+  };
+  return { all, getImages, kept: () => all.filter(({ detached }) => !detached).length };
+}
+
+Deno.test("of a module's raw frames two are in memory, the last ones", async () => {
+  // Every third is the one before, every seventh is none.
+  const camera = rawCamera((number) => number % 7 === 6 ? undefined : number - number % 3 & 255);
+  const { feed, runs, until } = feedOf(camera.getImages, { forward: {} });
+  let most = 0;
+  await until(() => {
+    // Those that cannot be used are left to the collector.
+    most = Math.max(most, camera.kept() - Math.floor(camera.all.length / 7));
+    return camera.all.length >= 100;
+  });
+  assert.ok(most <= 3, `${most} frames were kept`);
+  assert.deepEqual(runs.map(({ written }) => [...new Set(written)]), [[64_000]]);
+  assert.ok(runs[0]!.written.length > 20);
+  await feed.close();
+});
+
+Deno.test("frames of a driver here stay the driver's", async () => {
+  const camera = rawCamera((number) => number & 255);
+  const { feed, until } = feedOf(camera.getImages);
+  await until(() => camera.all.length >= 30);
+  assert.equal(camera.kept(), camera.all.length);
+  await feed.close();
+});
+
 Deno.test("a camera that is frozen ends the video after five starts, with the reason", async () => {
   let number = 0;
   const { feed, sent, log, until, givenUp } = feedOf(() =>
@@ -171,4 +213,42 @@ Deno.test("a source begins twice a second at most, also in the feed after this o
   await churn(2_000);
   assert.ok(begun > before, "it begins at last");
   await current.close();
+});
+
+Deno.test("a flood of requests for keyframes asks the source, and repeats frames, so often", async () => {
+  const clock = new FakeClock();
+  const source = new TransformStream<EncodedFrame, EncodedFrame>();
+  const frames = source.writable.getWriter();
+  let requested = 0;
+  const feed = new Feed({
+    source: () => source.readable,
+    requestKeyframe: () => requested++,
+    ...{ clock, log: memoryLogger(), onGivenUp: () => {} },
+  });
+  let bytes = 0;
+  const viewers = Array.from({ length: 20 }, (): VideoTrack => ({
+    codec: "VP8",
+    onKeyframeWanted: () => {},
+    send: ({ data }) => void (bytes += data.length),
+    remove: () => {},
+  }));
+  for (const viewer of viewers) feed.add(viewer);
+  const flood = async () => {
+    for (let second = 0; second < 10; second++) {
+      for (let count = 0; count < 10; count++) {
+        for (const viewer of viewers) viewer.onKeyframeWanted();
+        await clock.advance(100);
+      }
+    }
+  };
+  await flood();
+  assert.ok(requested >= 10 && requested <= 21, `${requested} in ten seconds`);
+  await frames.write({ data: new Uint8Array(2_000_000), isKeyframe: true });
+  await waitFor(() => bytes === 20 * 2_000_000, WAIT);
+  bytes = 0;
+  await flood();
+  // Twenty viewers, ten seconds, one MB a second each, and what comes at once.
+  assert.ok(bytes >= 100_000_000 && bytes <= 240_000_000, `${bytes} bytes were repeated`);
+  await frames.close();
+  await feed.close();
 });

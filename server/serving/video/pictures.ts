@@ -1,5 +1,6 @@
 /** The frames of a camera, one after the other. */
 import { Buffer } from "node:buffer";
+import { releaseBuffer } from "../../../shared/base/memory/release_buffer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { GetImagesResponse } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import { driverMethod } from "../../resources/graph/driver.ts";
@@ -11,6 +12,8 @@ import { type PictureSize, pictureSize } from "./picture_size.ts";
 export interface Picture extends PictureSize {
   readonly mimeType: string;
   readonly bytes: Uint8Array;
+  /** Nobody else has the bytes: they came as an answer to us, from a module or another machine. */
+  readonly isOurs: boolean;
 }
 
 /** A frame that cannot be used. */
@@ -59,7 +62,15 @@ export async function nextPicture(
   if (raw && bytes.length !== RAW_HEADER_BYTES + size.width * size.height * 4) {
     throw new BrokenPicture("the camera gives a raw frame that is cut short");
   }
-  return { mimeType, bytes, ...size };
+  return { mimeType, bytes, ...size, isOurs: camera.forward !== undefined };
+}
+
+/** Fields of an answer next to its one large image, which are read already. Bytes. */
+const OTHER_FIELDS = 4_096;
+
+/** To be called when a frame is not needed any more; that of a driver here stays the driver's. */
+export function releasePicture({ isOurs, bytes }: Picture): void {
+  if (isOurs) releaseBuffer(bytes, OTHER_FIELDS);
 }
 
 /** A driver that ignores its signal holds nobody up. */

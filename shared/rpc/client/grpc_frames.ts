@@ -2,6 +2,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
+import { releaseBuffer } from "../../base/memory/release_buffer.ts";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.ts";
 import type { HeaderList } from "../h2/fields.ts";
 import type { OutgoingCall } from "./call_channel.ts";
@@ -169,6 +170,7 @@ export class MessageCutter {
   #complete(): Uint8Array {
     const [only] = this.#parts;
     const message = this.#parts.length === 1 ? only! : Buffer.concat(this.#parts);
+    if (message !== only) { for (const part of this.#parts) releaseBuffer(part); }
     this.#parts = [];
     this.#partBytes = 0;
     this.#prefixBytes = 0;
