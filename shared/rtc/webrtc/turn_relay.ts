@@ -24,6 +24,12 @@ const CONNECT_MS = 8_000;
 /** werift itself would repeat its request for a minute. */
 const ALLOCATE_MS = 10_000;
 
+/**
+ * What waits at most for a TURN server on TCP or TLS that takes it slowly or not at all: a second of
+ * the largest video. More is lost, as it would be over UDP.
+ */
+export const MOST_WAITING_BYTES = 1024 * 1024;
+
 /** An address at a TURN server under which we can be reached. */
 export interface Relay {
   readonly protocol: Protocol;
@@ -117,8 +123,15 @@ async function openTransport({ address, transport }: TurnServer): Promise<Transp
   }
 }
 
-/** Lets no datagram wait for the answer to the one before. */
+/** Lets no datagram wait for the answer to the one before, and loses what the server does not take. */
 function atOnce(transport: TcpTransport | TlsTransport): Transport {
-  (transport as unknown as StreamTransport).stream.client.setNoDelay(true);
+  const { stream } = transport as unknown as StreamTransport;
+  stream.client.setNoDelay(true);
+  const { send } = transport;
+  transport.send = async (data, to) => {
+    if (stream.client.writableLength >= MOST_WAITING_BYTES) return;
+    // What waited when the connection ended is lost, too; werift expects no error.
+    await send(data, to).catch(() => {});
+  };
   return transport as Transport;
 }
