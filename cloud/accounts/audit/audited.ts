@@ -51,18 +51,21 @@ export class AuditedRouter extends RpcRouter {
 
   override service<S extends DescService>(
     service: S,
-    implementation: Partial<ServiceImpl<S>>,
+    implementation: Partial<ServiceImpl<S>> | (() => Partial<ServiceImpl<S>>),
     options: ServiceOptions = {},
   ): this {
-    const handlers = implementation as Record<string, Handler | undefined>;
-    const recorded = service.methods.flatMap((method) => {
-      const handler = handlers[method.localName];
-      return handler && isRecorded(method)
-        ? [[method.localName, this.#recorded(method, handler.bind(implementation))]]
-        : [];
-    });
-    const all = { ...implementation, ...Object.fromEntries(recorded) } as Partial<ServiceImpl<S>>;
-    return super.service(service, all, options);
+    const audited = () => {
+      const made = typeof implementation === "function" ? implementation() : implementation;
+      const handlers = made as Record<string, Handler | undefined>;
+      const recorded = service.methods.flatMap((method) => {
+        const handler = handlers[method.localName];
+        return handler && isRecorded(method)
+          ? [[method.localName, this.#recorded(method, handler.bind(made))]]
+          : [];
+      });
+      return { ...made, ...Object.fromEntries(recorded) } as Partial<ServiceImpl<S>>;
+    };
+    return super.service(service, audited, options);
   }
 
   #recorded(method: DescMethod, handler: Handler): Handler {

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import type { DescService } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
 import { AgentService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { StoredDataService } from "../../../shared/gen/machine/cloud/v1/data_pb.ts";
 import { TriggerService } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
-import { isRecorded } from "./audited.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
+import type { Queries } from "../../storage/database/cloud_database.ts";
+import { currentRecord } from "../../storage/audit/call_record.ts";
+import { AuditedRouter, isRecorded } from "./audited.ts";
 
 function recorded(service: DescService): Set<string> {
   return new Set(service.methods.filter(isRecorded).map(({ name }) => name));
@@ -39,4 +44,25 @@ Deno.test("the audit log has neither what is looked at nor what machines report"
     "RemoveTagsFromBinaryDataByFilter",
   ]);
   assert.ok(!all.includes("ReportAgentStatus"));
+});
+
+Deno.test("the audit log has calls of a service that is made with its first call", async () => {
+  const queries = undefined as unknown as Queries;
+  const actions: (string | undefined)[] = [];
+  let made = 0;
+  const router = new AuditedRouter({ queries, clock: systemClock }).service(TriggerService, () => {
+    made++;
+    return {
+      testTrigger: () => {
+        actions.push(currentRecord()?.action);
+        return {};
+      },
+    };
+  });
+  assert.equal(made, 0);
+  const client = createClient(TriggerService, createInProcessTransport(router));
+  await client.testTrigger({});
+  await client.testTrigger({});
+  assert.deepEqual(actions, Array(2).fill("machine.cloud.v1.TriggerService/TestTrigger"));
+  assert.equal(made, 1);
 });
