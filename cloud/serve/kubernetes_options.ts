@@ -92,7 +92,10 @@ function accessOf(
     };
   }
   const url = URL.parse(server);
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
+  if (
+    !url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search ||
+    url.hash
+  ) {
     throw new UsageError(
       `--kubernetes-server: ${JSON.stringify(server)} is no address of an API server; write it ` +
         "as https://HOST:6443",

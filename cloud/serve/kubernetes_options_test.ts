@@ -57,6 +57,7 @@ Deno.test("kubernetesOf() refuses what does not go together", async () => {
       [RUNNER, /this is no pod of Kubernetes; name its API server/],
       [[...RUNNER, "--kubernetes-server", "http://kube.example"], /use https:\/\//],
       [[...RUNNER, "--kubernetes-server", "kube.example"], /is no address of an API server/],
+      [[...RUNNER, "--kubernetes-server", "https://:pw@kube.example"], /is no address of/],
       [[...RUNNER, ...server, "--kubernetes-client-cert", "x"], /go together/],
       [[...RUNNER, ...server, "--kubernetes-namespace", "../x"], /no name of a namespace/],
       [[...RUNNER, ...server, "--kubernetes-node-selector", "gpu"], /write KEY=VALUE/],
