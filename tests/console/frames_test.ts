@@ -18,6 +18,24 @@ ${
 }
 endsolid a`;
 
+/** As other programs write it: numbers of 64 bits. */
+const DOUBLES = `ply
+format ascii 1.0
+element vertex 3
+property double x
+property double y
+property double z
+element face 1
+property list uchar int vertex_indices
+end_header
+0 0 0
+.2 0 0
+0 .2 0
+3 0 1 2
+`;
+/** A loader takes many seconds to find that there is no triangle in it. */
+const ENDLESS = `solid a ${"facet".repeat(80_000)} endsolid`;
+
 function framed(name: string, parent: string, x: number, z: number, geometry?: object) {
   return {
     ...{ name, api: "rdk:component:generic", model: "rdk:builtin:fake" },
@@ -82,7 +100,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "shapes of frames and obstacles of a store are drawn and listed, a damaged file is counted",
+  name:
+    "shapes of frames and obstacles of a store are drawn and listed, damaged and endless files are counted",
   ignore: ignoreWithout(import.meta.url, "chromium"),
   async fn() {
     await using rig = await ConsoleRig.open();
@@ -94,6 +113,10 @@ Deno.test({
         framed("pole", "world", -600, 400, { type: "capsule", r: 50, l: 800 }),
         framed("wedge", "world", 700, 0, mesh),
         framed("broken", "world", 800, 0, { ...mesh, mesh_data: btoa("solid nothing") }),
+        framed("endless", "world", 800, 0, { ...mesh, mesh_data: btoa(ENDLESS) }),
+        framed("sheet", "world", 0, 0, {
+          ...{ type: "mesh", mesh_content_type: "ply", mesh_data: btoa(DOUBLES) },
+        }),
       ],
       services: [
         { name: "room", api: "rdk:service:world_state_store", model: "rdk:builtin:fake" },
@@ -109,7 +132,8 @@ Deno.test({
     await page.getByRole("row", { name: "box obstacle -1000 · 0 · 0 box 100 × 100 × 100" })
       .waitFor();
     await page.getByRole("row", { name: /^sphere obstacle / }).waitFor();
-    await page.getByText("1 more is not shown.").waitFor();
+    await page.getByRole("row", { name: /^sheet .* mesh$/ }).waitFor();
+    await page.getByText("2 more are not shown.").waitFor();
     assert.ok(await painted(page, "first") > 2_000, "shapes are drawn");
     assert.ok(await painted(page, "last") > 500, "and lines above them");
     await opened.inspect("machine-space");

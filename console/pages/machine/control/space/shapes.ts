@@ -1,5 +1,6 @@
 /** What takes up room: shapes of frames and obstacles, as the space view draws them. */
 import type { Geometry, Pose } from "../../../../../shared/gen/viam/common/v1/common_pb.ts";
+import type { FileKind } from "./files.ts";
 import type { PoseLike } from "./view.ts";
 
 /** What a shape is of; each has its colour. */
@@ -11,7 +12,7 @@ export type Form =
   | { readonly kind: "sphere"; readonly radius: number }
   /** From end to end. */
   | { readonly kind: "capsule"; readonly radius: number; readonly length: number }
-  | { readonly kind: "ply" | "stl" | "pcd"; readonly file: Uint8Array };
+  | { readonly kind: FileKind; readonly file: Uint8Array };
 
 /** A shape where it is now. */
 export interface Shape {
@@ -24,6 +25,8 @@ export interface Shape {
 
 /** Larger files are not drawn; machines consider no larger ones either. */
 export const LARGEST_FILE = 4 * 1024 * 1024;
+/** In millimetres, farther than across the Earth: nothing else would be seen. */
+const FARTHEST = 1e11;
 /** A point has no size of its own. Millimetres. */
 const POINT_RADIUS = 5;
 
@@ -69,17 +72,18 @@ function formOf({ case: kind, value }: Geometry["geometryType"]): Form | undefin
   }
 }
 
-function fileOf(kind: "ply" | "stl" | "pcd", file: Uint8Array): Form | undefined {
+function fileOf(kind: FileKind, file: Uint8Array): Form | undefined {
   return file.length > 0 && file.length <= LARGEST_FILE ? { kind, file } : undefined;
 }
 
 function areSizes(...sizes: readonly number[]): boolean {
-  return sizes.every((size) => size >= 0 && Number.isFinite(size));
+  return sizes.every((size) => size >= 0 && size <= FARTHEST);
 }
 
-/** Whether a pose has numbers only. */
+/** Whether a pose has numbers only, and such that the picture has room for all. */
 export function isSomewhere({ x, y, z, oX, oY, oZ, theta }: PoseLike | Pose): boolean {
-  return [x, y, z, oX, oY, oZ, theta].every(Number.isFinite);
+  return [x, y, z].every((at) => Math.abs(at) <= FARTHEST) &&
+    [oX, oY, oZ, theta].every(Number.isFinite);
 }
 
 /** Equal for forms that look the same: what was built for one is used again. */

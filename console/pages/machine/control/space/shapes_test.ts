@@ -43,6 +43,11 @@ Deno.test("shapeOf() leaves out what has no size, no place, or a file of another
       center: { x: Infinity },
       geometryType: { case: "sphere" as const, value: { radiusMm: 1 } },
     },
+    {
+      center: { z: -1e300, oZ: 1 },
+      geometryType: { case: "sphere" as const, value: { radiusMm: 1 } },
+    },
+    { geometryType: { case: "sphere" as const, value: { radiusMm: 1e300 } } },
   ];
   for (const geometry of nowhere) assert.equal(of(geometry), undefined);
 });

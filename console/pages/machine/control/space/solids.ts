@@ -3,7 +3,8 @@ import {
   AmbientLight,
   Box3,
   BoxGeometry,
-  type BufferGeometry,
+  BufferAttribute,
+  BufferGeometry,
   CapsuleGeometry,
   Color,
   DirectionalLight,
@@ -19,15 +20,11 @@ import {
   Vector3,
   WebGLRenderer,
 } from "three";
-import { PCDLoader } from "three/addons/loaders/PCDLoader.js";
-import { PLYLoader } from "three/addons/loaders/PLYLoader.js";
-import { STLLoader } from "three/addons/loaders/STLLoader.js";
+import { FileReading } from "./file_reading.ts";
+import type { FileContent } from "./files.ts";
 import { type Form, keyOf, type Role, type Shape } from "./shapes.ts";
 import { axesOf, axesOfView, type PoseLike, type Vector, type View } from "./view.ts";
 
-/** Files have metres. */
-const MM = 1_000;
-const MOST_POINTS = 500_000;
 const POINT_PIXELS = 2;
 
 export interface Drawing {
@@ -39,7 +36,7 @@ export interface Drawing {
 }
 
 /** What was built for a form; undefined: its file cannot be read. */
-type Built = BufferGeometry | undefined;
+type Built = BufferGeometry | "reading" | undefined;
 
 /** The picture below the lines. */
 export class Solids {
@@ -56,9 +53,13 @@ export class Solids {
     obstacle: new PointsMaterial({ size: POINT_PIXELS, sizeAttenuation: false }),
   };
   readonly #built = new Map<string, Built>();
+  readonly #files = new FileReading();
 
-  /** @throws {Error} where the browser has no WebGL. */
-  constructor(canvas: HTMLCanvasElement) {
+  /**
+   * @param changed a file was read: call {@link set} again.
+   * @throws {Error} where the browser has no WebGL.
+   */
+  constructor(canvas: HTMLCanvasElement, private readonly changed: () => void) {
     this.#renderer = new WebGLRenderer({
       ...{ canvas, alpha: true, antialias: true, preserveDrawingBuffer: true },
     });
@@ -80,13 +81,14 @@ export class Solids {
     for (const { role, form, at } of shapes) {
       const key = keyOf(form);
       used.add(key);
-      if (!this.#built.has(key)) this.#built.set(key, build(form));
+      if (!this.#built.has(key)) this.#built.set(key, this.#build(form, key));
       const geometry = this.#built.get(key);
+      if (geometry === "reading") continue;
       if (!geometry) {
         unread++;
         continue;
       }
-      const drawn = geometry.index === null && form.kind === "pcd"
+      const drawn = form.kind === "pcd"
         ? new Points(geometry, this.#points[role])
         : new Mesh(geometry, this.#materials[role]);
       drawn.matrixAutoUpdate = false;
@@ -95,7 +97,7 @@ export class Solids {
     }
     for (const [key, geometry] of this.#built) {
       if (used.has(key)) continue;
-      geometry?.dispose();
+      dispose(geometry);
       this.#built.delete(key);
     }
     this.#shown.updateMatrixWorld(true);
@@ -129,10 +131,22 @@ export class Solids {
   }
 
   close(): void {
-    for (const geometry of this.#built.values()) geometry?.dispose();
+    this.#files.close();
+    for (const geometry of this.#built.values()) dispose(geometry);
     this.#built.clear();
     this.#renderer.dispose();
     this.#renderer.forceContextLoss();
+  }
+
+  #build(form: Form, key: string): Built {
+    if (!("file" in form)) return build(form);
+    void this.#files.read(form.kind, form.file).then((content) => {
+      // It may have gone meanwhile.
+      if (this.#built.get(key) !== "reading") return;
+      this.#built.set(key, content && geometryOf(content, form.kind !== "pcd"));
+      this.changed();
+    });
+    return "reading";
   }
 }
 
@@ -141,33 +155,27 @@ function matrixOf(pose: PoseLike): Matrix4 {
   return new Matrix4().makeBasis(x!, y!, z!).setPosition(pose.x, pose.y, pose.z);
 }
 
-function build(form: Form): Built {
+function build(form: Exclude<Form, { readonly file: Uint8Array }>): BufferGeometry {
   switch (form.kind) {
     case "box":
       return new BoxGeometry(form.x, form.y, form.z);
     case "sphere":
       return new SphereGeometry(form.radius, 24, 16);
-    case "capsule":
+    default:
       // Along z, where three.js has it along y.
       return new CapsuleGeometry(form.radius, Math.max(0, form.length - 2 * form.radius), 8, 24)
         .rotateX(Math.PI / 2);
-    default:
-      try {
-        return read(form.kind, form.file);
-      } catch {
-        return undefined; // Damaged; it is counted.
-      }
   }
 }
 
-function read(kind: "ply" | "stl" | "pcd", file: Uint8Array): Built {
-  const bytes = file.slice().buffer;
-  const geometry = kind === "pcd"
-    ? new PCDLoader().parse(bytes).geometry
-    : (kind === "ply" ? new PLYLoader() : new STLLoader()).parse(bytes);
-  const points = geometry.getAttribute("position");
-  if (!points || points.count === 0 || points.count > MOST_POINTS) return undefined;
-  if (!points.array.every(Number.isFinite)) return undefined;
-  if (kind !== "pcd" && !geometry.getAttribute("normal")) geometry.computeVertexNormals();
-  return geometry.scale(MM, MM, MM);
+function geometryOf({ positions, index }: FileContent, hasSides: boolean): BufferGeometry {
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(positions, 3));
+  if (index) geometry.setIndex(new BufferAttribute(index, 1));
+  if (hasSides) geometry.computeVertexNormals();
+  return geometry;
+}
+
+function dispose(built: Built): void {
+  if (built && built !== "reading") built.dispose();
 }
