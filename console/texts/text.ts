@@ -1,4 +1,6 @@
 import { type Language, LANGUAGES, type Text } from "../../shared/rpc/reason_texts.ts";
+import { withClosedDirections } from "../../shared/rpc/directions.ts";
+
 export { type Language, LANGUAGES, type Text };
 
 /** The texts of a page. */
@@ -16,6 +18,7 @@ export function fill(text: string, values: Values, locale: string): string {
     const value = values[name];
     if (value === undefined) return place;
     if (one !== undefined) return Number(value) === 1 ? one : many;
-    return typeof value === "number" ? value.toLocaleString(locale) : value;
+    if (typeof value === "number") return value.toLocaleString(locale);
+    return withClosedDirections(value);
   });
 }

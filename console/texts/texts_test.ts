@@ -36,3 +36,8 @@ Deno.test("fill() fills places, chooses words by number, and leaves what it does
   assert.equal(fill(text, { n: 1, place: "Lab" }, "en"), "1 machine in Lab, {other}");
   assert.equal(fill(text, { n: 1200, place: "{n}" }, "de"), "1.200 machines in {n}, {other}");
 });
+
+Deno.test("fill() keeps a name from turning around the rest of a sentence", () => {
+  const text = fill("{name} waits", { name: "\u202Eterces\u2066" }, "en");
+  assert.equal(text, "\u202Eterces\u2066\u2069\u202C waits");
+});

@@ -1,4 +1,5 @@
 import { accountReasons } from "./account_reason_texts.ts";
+import { withClosedDirections } from "./directions.ts";
 import { type Language, LANGUAGES, type Text } from "./languages.ts";
 import type { Reason, ReasonGiven } from "./reasons.ts";
 
@@ -105,8 +106,8 @@ export const reasons = {
     "{name} wird verwendet von {users}. Entfernen Sie es zuerst aus deren Konfigurationen.",
   ],
   LABELS_FEW: [
-    "It takes {least} labels at least to tell images apart.",
-    "Um Bilder zu unterscheiden, braucht es mindestens {least} Labels.",
+    "The training needs more labels: {least} at least.",
+    "Das Training braucht mehr Labels: mindestens {least}.",
   ],
   LABELS_UNUSED: [
     "No image of the dataset can be trained with {labels}. Label some, or leave these out.",
@@ -352,6 +353,9 @@ export function reasonText({ reason, values }: ReasonGiven): Text {
 /** A text with its places filled, in each language. */
 export function withValues([en, de]: Text, values: Readonly<Record<string, string>>): Text {
   const filled = (text: string) =>
-    text.replaceAll(/\{(\w+)\}/g, (place, name) => values[name] ?? place);
+    text.replaceAll(/\{(\w+)\}/g, (place, name) => {
+      const value = values[name];
+      return value === undefined ? place : withClosedDirections(value);
+    });
   return [filled(en), filled(de)];
 }

@@ -144,3 +144,30 @@ consoleTest(
     opened.complaints.splice(0);
   },
 );
+
+consoleTest(
+  import.meta.url,
+  "a name with marks of direction does not turn around what follows it in the line",
+  async (rig) => {
+    const opened = await rig.signedIn("/");
+    const { page } = opened;
+    await page.getByRole("link", { name: "rover" }).waitFor();
+    const names = ["\u202Eterces\u2066", "\u202Eterces\u2067", "\u2069\u202Eterces", "\u202E"];
+    const places = await page.evaluate(`${JSON.stringify(names)}.map((name) => {
+      const line = document.createElement("p");
+      const [before, after] = ["span", "span"].map(() => document.createElement("span"));
+      before.className = "anything";
+      [before.textContent, after.textContent] = [name, "is in use"];
+      line.append(before, " ", after);
+      document.querySelector("main").append(line);
+      const at = (index) => {
+        const range = document.createRange();
+        range.setStart(after.firstChild, index);
+        range.setEnd(after.firstChild, index + 1);
+        return range.getBoundingClientRect().x;
+      };
+      return at(0) < at(8);
+    })`);
+    assert.deepEqual(places, names.map(() => true));
+  },
+);
