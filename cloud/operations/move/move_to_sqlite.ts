@@ -49,6 +49,8 @@ export async function moveToSqlite(dataDir: string, deps: MoveDeps): Promise<Mov
   if (home === undefined) {
     checkFolder(folder, address.shown);
     await fill(folder, source, deps);
+    await syncFolder(join(folder, MOVING_FOLDER));
+    await syncFolder(folder);
     faultPoint("move.finished");
     await source.leaveTo(folder);
     faultPoint("move.left");
@@ -143,6 +145,10 @@ async function putInPlace(folder: string): Promise<void> {
     const path = join(folder, MOVING_FOLDER, name);
     if (!existsSync(path)) continue;
     SqliteTarget.tidy(path);
+    // Of a file that went to PostgreSQL while somebody had it open: they would be read into this one.
+    for (const ending of ["-wal", "-shm"]) {
+      await Deno.remove(join(folder, name + ending)).catch(ignoreMissing);
+    }
     await Deno.rename(path, join(folder, name));
     await syncFolder(folder);
     faultPoint("move.renamed");

@@ -15,6 +15,8 @@ import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDatabase, writeNotedAddress } from "../../storage/data_folder/database_choice.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import type { CloudDatabase } from "../../storage/database/cloud_database.ts";
+import { DatabaseMovedError } from "../../storage/database/postgres_failures.ts";
+import { readSetting, writeSetting } from "../../storage/database/settings.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { moveToPostgres } from "./move_to_postgres.ts";
 import { moveToSqlite } from "./move_to_sqlite.ts";
@@ -194,6 +196,51 @@ Deno.test({
       ...{ clock: systemClock, progress: () => undefined },
     });
     await rig.change((database) => Promise.resolve(assert.equal(database.engine, "postgres")));
+  },
+});
+
+Deno.test({
+  name: "moveToSqlite() has no write reach the old rows that waited for it, or comes later",
+  ignore,
+  async fn() {
+    await using rig = await Rig.open();
+    const command = await openDatabase(rig.dataDir);
+    try {
+      const write = () => writeSetting(command.queries, "domain", "late.example");
+      let waiting: Promise<unknown> | undefined;
+      await rig.move(() => {
+        waiting ??= assert.rejects(write(), /were moved to the data folder .*; nothing was saved/);
+        return false;
+      });
+      assert.ok(waiting);
+      await waiting;
+      await assert.rejects(write(), DatabaseMovedError);
+      assert.equal(await readSetting(command.queries, "domain"), undefined);
+    } finally {
+      await command.close();
+    }
+    await rig.assertWhole();
+  },
+});
+
+Deno.test({
+  name: "moveToSqlite() leaves nothing of an earlier cloud.db next to the new one",
+  ignore,
+  async fn() {
+    await using rig = await Rig.open();
+    // Who was killed while it had the file open that a move to PostgreSQL took away leaves this.
+    const earlier = join(rig.dataDir, "earlier.db");
+    const file = connect(earlier, addonFor(earlier), false);
+    file.pragma("journal_mode = WAL");
+    file.exec("CREATE TABLE earlier (text TEXT); INSERT INTO earlier VALUES ('x')");
+    for (const name of ["cloud.db", "logs.db"]) {
+      for (const ending of ["-wal", "-shm"]) {
+        await Deno.copyFile(earlier + ending, join(rig.dataDir, name + ending));
+      }
+    }
+    file.close();
+    await rig.move();
+    await rig.assertWhole();
   },
 });
 

@@ -7,6 +7,16 @@ export class DatabaseUnreachableError extends Error {
   override readonly name = "DatabaseUnreachableError";
 }
 
+/** The rows are on SQLite by now. */
+export class DatabaseMovedError extends Error {
+  override readonly name = "DatabaseMovedError";
+
+  /** @param home the data folder */
+  constructor(home: string) {
+    super(`the rows of this cloud were moved to the data folder ${home}; nothing was saved`);
+  }
+}
+
 /** The five characters by which PostgreSQL says what is wrong; undefined: it is no error of its. */
 export function postgresCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -25,6 +35,8 @@ export function postgresCallFailure(error: unknown): ConnectError | undefined {
   if (error instanceof LeadershipLostError) {
     return failure("another node of the cloud leads by now. Try again", Code.Unavailable);
   }
+  // Machines keep what they could not send, and try again.
+  if (error instanceof DatabaseMovedError) return failure(error.message, Code.Unavailable);
   const code = postgresCode(error);
   if (code === undefined) return undefined;
   if (code === "53100") {

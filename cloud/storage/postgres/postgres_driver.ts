@@ -11,7 +11,11 @@ import {
 import type { Dialect, Kysely } from "kysely";
 import { currentRecord, insertRecordStatement, recordValues } from "../audit/call_record.ts";
 import { currentTerm, LeadershipLostError } from "../database/leader_term.ts";
-import { DatabaseUnreachableError, postgresCode } from "../database/postgres_failures.ts";
+import {
+  DatabaseMovedError,
+  DatabaseUnreachableError,
+  postgresCode,
+} from "../database/postgres_failures.ts";
 import { endsConnection, reasonOf } from "./failures.ts";
 
 const INSERT_RECORD = insertRecordStatement((number) => `$${number}`);
@@ -47,7 +51,8 @@ class WriterDriver implements Driver {
   readonly #begin: string;
 
   constructor(private readonly pool: Pool, lock: bigint) {
-    this.#begin = `begin isolation level read committed; select pg_advisory_xact_lock(${lock})`;
+    this.#begin = `begin isolation level read committed; select pg_advisory_xact_lock(${lock});
+      select value from settings where name = 'moved_to'`;
   }
 
   init(): Promise<void> {
@@ -128,7 +133,10 @@ class LazyConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     this.#endTurn = await this.writers.wait();
     try {
-      await this.#run(this.beginSql);
+      const results = await this.#send(this.beginSql) as unknown as readonly Moved[];
+      const [moved] = results.at(-1)?.rows ?? [];
+      // Who waited for the lock while a move had it would write what nobody sees any more.
+      if (moved) await this.#giveUp(new DatabaseMovedError(moved.value));
       await this.#requireTerm();
     } catch (error) {
       this.#end();
@@ -141,9 +149,12 @@ class LazyConnection implements DatabaseConnection {
     const term = currentTerm();
     if (term === undefined) return;
     const { rows } = await this.#send("select 1 from node_leader where term = $1", [term]);
-    if (rows.length > 0) return;
+    if (rows.length === 0) await this.#giveUp(new LeadershipLostError());
+  }
+
+  async #giveUp(reason: Error): Promise<never> {
     await this.#send("rollback").catch((error: Error) => this.#failure ??= error);
-    throw new LeadershipLostError();
+    throw reason;
   }
 
   /** @throws when an earlier statement failed: PostgreSQL takes everything back then. */
@@ -191,6 +202,11 @@ class LazyConnection implements DatabaseConnection {
       throw new DatabaseUnreachableError(reasonOf(error), { cause: error });
     }
   }
+}
+
+/** What is selected of where the rows were moved to. */
+interface Moved {
+  readonly rows: readonly { readonly value: string }[];
 }
 
 /** One after the other, in the order in which they came. */
