@@ -107,3 +107,23 @@ Deno.test("a copy that is not as the file was is found, and nothing is removed",
     await Deno.remove(dataDir, { recursive: true });
   }
 });
+
+Deno.test("a file that the storage does not remove is not counted, and goes with the next call", async () => {
+  await using server = await S3Server.start();
+  const dataDir = await Deno.makeTempDir({ prefix: "machine-files-" });
+  try {
+    const before = await filled(dataDir);
+    const objectStorage = server.settings();
+    const lines: string[] = [];
+    const deps = { clock: systemClock, progress: (line: string) => void lines.push(line) };
+    await moveFiles(dataDir, { objectStorage, to: "objects", remove: true }, deps);
+    await server.setFaults([{ method: "DELETE", contains: "/blobs/", times: 1, status: 500 }]);
+    const back = { objectStorage, to: "folder", remove: true } as const;
+    assert.equal((await moveFiles(dataDir, back, deps)).removed, before.size - 1);
+    assert.match(lines.join(), /blobs\/\S* could not be removed; run this again$/);
+    assert.equal((await moveFiles(dataDir, back, deps)).removed, 1);
+    assert.deepEqual(await inFolder(dataDir), before);
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});

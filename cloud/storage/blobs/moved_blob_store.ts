@@ -12,7 +12,10 @@ export class MovedBlobStore implements BlobStore {
     contents: AsyncIterable<Uint8Array>,
     limitBytes: number,
   ): Promise<Blob> {
-    return await this.current.receive(id, contents, limitBytes);
+    const blob = await this.current.receive(id, contents, limitBytes);
+    // What a killed attempt left there would be read in its place.
+    await this.older.remove(id);
+    return blob;
   }
 
   async read(id: string): Promise<BlobReader | undefined> {
