@@ -1,6 +1,7 @@
 /** The manifests in deploy/ by the published schemas of Kubernetes, and by Helm where it is there. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { AddressList } from "../../shared/rpc/server/address_list.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { NEWEST, noSchemas, OLDEST, run, validate, wrongWith } from "./kubernetes_schemas.ts";
@@ -68,6 +69,14 @@ Deno.test("the manifest keeps a cloud of several pods served", async () => {
   has("PodDisruptionBudget", /component: node/);
   has("NetworkPolicy", /policyTypes: \[Ingress\]/);
   has("Service", /component: node/);
+});
+
+Deno.test("the address of the balancer in cluster.yaml is given to no other container", async () => {
+  const text = await Deno.readTextFile(join(ROOT, "deploy/compose/cluster.yaml"));
+  const given = (name: string) => new RegExp(`\\$\\{${name}:-([^}]+)\\}`).exec(text)?.[1] ?? "";
+  const balancer = given("BALANCER");
+  assert.ok(new AddressList([given("SUBNET")]).has(balancer));
+  assert.ok(!new AddressList([given("RANGE")]).has(balancer));
 });
 
 Deno.test({
