@@ -127,3 +127,36 @@ consoleTest(
     opened.complaints.splice(0);
   },
 );
+
+consoleTest(
+  import.meta.url,
+  "a restored revision is not undone over what somebody saved at the same moment",
+  async (rig) => {
+    const { app, made } = rig;
+    const id = made.part_id;
+    const save = (name: string) =>
+      app.updateRobotPart({
+        id,
+        robotConfigJson: JSON.stringify({
+          components: [{ name, api: "rdk:component:sensor", model: "rdk:builtin:fake" }],
+        }),
+      });
+    const saved = async () => (await app.getRobotPart({ id })).part?.robotConfigJson ?? "";
+    for (const name of ["first", "second"]) await save(name);
+    const opened = await rig.signedIn(`/machines/${made.machine_id}/configure?view=history`);
+    const { page } = opened;
+    await page.route("**/RestoreRevision", async (route) => {
+      const response = await route.fetch();
+      await save("of-another");
+      await route.fulfill({ response });
+    });
+    await page.getByRole("button", { name: /^2\b.*Compare/ }).click();
+    await page.getByRole("button", { name: "Restore" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
+    await page.getByText("Revision 2 is restored.").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText(/Somebody saved at|The change is undone/).first().waitFor();
+    assert.match(await saved(), /of-another/);
+    opened.complaints.splice(0);
+  },
+);
