@@ -9,6 +9,7 @@ import { noSourcesBecause } from "../../tools/micro/sources.ts";
 import { findZig } from "../../tools/micro/zig.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { Program } from "../e2e/program.ts";
+import type { Rig } from "../e2e/rig.ts";
 import { freePort } from "../ports/free_port.ts";
 
 /** Where the board finds the host that runs the emulator. */
@@ -60,19 +61,54 @@ export class Board {
     return new Board(flash, loader);
   }
 
-  /** Switches it on. */
-  start(): Program {
-    return Program.start({
-      name: "firmware",
-      command: "qemu-system-arm",
-      args: [
-        ...["-M", BOARD, "-kernel", this.#loader, "-monitor", "none", "-serial", "stdio"],
-        ...["-display", "none"],
-        ...["-semihosting-config", `enable=on,target=native,arg=${this.#flash}`],
-        ...["-nic", `user,model=lan9118,hostfwd=tcp:127.0.0.1:${this.port}-:8080`],
-      ],
-    });
+  /**
+   * Switches it on.
+   *
+   * @param resolvConf file with the name server that its network has; default: that of the host
+   */
+  start(resolvConf?: string): Program {
+    const command = [
+      ...["qemu-system-arm", "-M", BOARD, "-kernel", this.#loader, "-monitor", "none"],
+      ...["-serial", "stdio", "-display", "none"],
+      ...["-semihosting-config", `enable=on,target=native,arg=${this.#flash}`],
+      ...["-nic", `user,model=lan9118,hostfwd=tcp:127.0.0.1:${this.port}-:8080`],
+    ];
+    // The emulator passes questions on to the first server of this file.
+    const mount = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
+    const [first = "", ...args] = resolvConf === undefined
+      ? command
+      : ["unshare", "-m", "sh", "-c", mount, resolvConf, ...command];
+    return Program.start({ name: "firmware", command: first, args });
   }
+}
+
+/** What differs from a board that reaches its cloud by address and has a port without TLS. */
+interface BoardOptions {
+  /** Of the cloud, in place of its address. */
+  readonly name?: string;
+  /** QEMU opens the board's port at loopback, where callers know the machine by no name. */
+  readonly portTls?: boolean;
+}
+
+/** Starts the rig's cloud, with TLS in front; a board with the credentials of its machine. */
+export async function boardOf(
+  rig: Rig,
+  built: BuiltFirmware,
+  { name = HOST_ADDRESS, portTls = false }: BoardOptions = {},
+): Promise<{ board: Board; front: TlsFront }> {
+  const front = await TlsFront.open(rig.dir, () => rig.cloudPort, name);
+  // Without TLS of its own it sends certificates where its address says that a proxy has it.
+  await rig.startCloud(portTls ? ["--public-url", front.url] : []);
+  const credentials = JSON.parse(await Deno.readTextFile(rig.credentialsFile)) as {
+    cloud: Record<string, string>;
+  };
+  credentials.cloud["app_address"] = front.url;
+  const board = await Board.make(rig.dir, built, {
+    credentials: JSON.stringify(credentials),
+    roots: front.rootPem,
+    ...(portTls ? {} : { "no-tls": "1" }),
+  });
+  return { board, front };
 }
 
 /** TLS in front of a plain server of this host, as a board reaches it. */
@@ -83,28 +119,36 @@ export class TlsFront implements AsyncDisposable {
 
   private constructor(
     readonly rootPem: string,
-    /** For the address of the host. */
+    /** For the name. */
     readonly pair: { readonly cert: string; readonly key: string },
     listener: Deno.TlsListener,
+    name: string,
     private readonly to: () => number,
   ) {
     this.#listener = listener;
-    this.url = `https://${HOST_ADDRESS}:${(listener.addr as Deno.NetAddr).port}`;
+    this.url = `https://${name}:${(listener.addr as Deno.NetAddr).port}`;
     void this.#accept();
   }
 
-  /** @param to port of the plain server */
-  static async open(folder: string, to: () => number): Promise<TlsFront> {
+  /**
+   * @param to port of the plain server
+   * @param name what boards call this host; default: its address
+   */
+  static async open(
+    folder: string,
+    to: () => number,
+    name: string = HOST_ADDRESS,
+  ): Promise<TlsFront> {
     const home = join(folder, "authority");
     await Deno.mkdir(home, { recursive: true });
     const now = new Date();
     const authority = await CertificateAuthority.open(home, { now });
     const { certificate, key } = await authority.issue({
-      ...{ names: [HOST_ADDRESS], commonName: HOST_ADDRESS, now },
+      ...{ names: [name], commonName: name, now },
     });
     const pair = { cert: certificate, key };
     const listener = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...pair });
-    return new TlsFront(authority.rootPem, pair, listener, to);
+    return new TlsFront(authority.rootPem, pair, listener, name, to);
   }
 
   /** Ends what is open, as a router that restarts. */

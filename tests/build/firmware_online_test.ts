@@ -10,7 +10,13 @@ import { ROOT } from "../../tools/programs.ts";
 import { runTypescriptSdk } from "../compat/typescript_sdk.ts";
 import { runPython } from "../e2e/python_sdk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
-import { Board, firmware, HOST_ADDRESS, noFirmwareBecause, TlsFront } from "./firmware_board.ts";
+import {
+  boardOf,
+  firmware,
+  HOST_ADDRESS,
+  noFirmwareBecause,
+  type TlsFront,
+} from "./firmware_board.ts";
 
 /** An image takes minutes where many other programs run: its hash is computed in the script. */
 const DEADLINE_MS = 600_000;
@@ -27,23 +33,6 @@ const component = (name: string, model: string, api = "sensor", attributes = {})
   model: `rdk:builtin:${model}`,
   attributes,
 });
-
-/** A board with the credentials of a machine of the rig's cloud, and TLS in front of that. */
-async function boardOf(rig: Rig, built: BuiltFirmware) {
-  await rig.startCloud();
-  const front = await TlsFront.open(rig.dir, () => rig.cloudPort);
-  const credentials = JSON.parse(await Deno.readTextFile(rig.credentialsFile)) as {
-    cloud: Record<string, string>;
-  };
-  credentials.cloud["app_address"] = front.url;
-  const board = await Board.make(rig.dir, built, {
-    credentials: JSON.stringify(credentials),
-    roots: front.rootPem,
-    // QEMU opens its port at loopback, where callers know the machine by no name.
-    "no-tls": "1",
-  });
-  return { board, front };
-}
 
 async function readingsOf(rig: Rig, name: string) {
   const { readings } = await rig.liveStatus();

@@ -15,7 +15,7 @@ import { signIn } from "../../tools/run/cloud_api.ts";
 import { Program } from "../e2e/program.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 import { freePort } from "../ports/free_port.ts";
-import { Board, firmware, noFirmwareBecause, TlsFront } from "./firmware_board.ts";
+import { boardOf, firmware, noFirmwareBecause } from "./firmware_board.ts";
 
 const DEADLINE_MS = 300_000;
 const PACKETS = 10_000;
@@ -147,16 +147,9 @@ rigTest(`${PACKETS} damaged packets leave the program as it was`, async (rig) =>
 
 rigTest(`${PACKETS_AT_BOARD} damaged packets leave the firmware as it was`, async (rig) => {
   const built = await firmware("1.2.3");
-  await rig.startCloud();
+  const { board, front } = await boardOf(rig, built);
+  await using _front = front;
   await rig.saveConfig({ components: COMPONENTS });
-  await using front = await TlsFront.open(rig.dir, () => rig.cloudPort);
-  const credentials = JSON.parse(await Deno.readTextFile(rig.credentialsFile)) as {
-    cloud: Record<string, string>;
-  };
-  credentials.cloud["app_address"] = front.url;
-  const board = await Board.make(rig.dir, built, {
-    ...{ credentials: JSON.stringify(credentials), roots: front.rootPem, "no-tls": "1" },
-  });
   const program = board.start();
   rig.programs.push(program);
   await program.waitForLine(/applied revision/, DEADLINE_MS);
