@@ -17,7 +17,7 @@ export interface ToastAction {
   readonly run: () => void | Promise<unknown>;
   /** What it is about, for the palette; left out: the text of the note says it. */
   readonly about?: string;
-  /** It goes with the note: later the page has changed too much for it. */
+  /** It goes with the note: later the page has changed too much, or somebody else what it is of. */
   readonly isBrief?: boolean;
 }
 

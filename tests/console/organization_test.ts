@@ -127,6 +127,11 @@ Deno.test({
     assert.equal(await parentOfRack(), made.location_id);
     await page.getByRole("button", { name: "Undo" }).last().click();
     await waitFor(async () => await parentOfRack() === "", { deadlineMs: 60_000 });
+    // Nobody's later move is undone from the palette.
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("undo");
+    await page.getByText("Nothing fits “undo”.").waitFor();
+    await page.keyboard.press("Escape");
     await locations.getByRole("button", { name: "Move to… Lab" }).click();
     assert.equal(await dialog.getByRole("option", { name: "Lab" }).count(), 0);
     await dialog.getByRole("button", { name: "Cancel" }).click();
