@@ -183,7 +183,10 @@ Deno.test("createEnrollmentToken() refuses what could not make a machine", async
       [{ expiresAt: timestampFromMs(1) }, /not in the future/],
       [{ template: { tags: ["a b"] } }, /no tag/],
       [{ template: { fragmentIds: [crypto.randomUUID()] } }, /no fragment/],
-      [{ template: { fragmentIds: [fragment!.id] } }, /needs the variable "n"/],
+      [
+        { template: { fragmentIds: [fragment!.id] } },
+        /needs the variable "n"; give it in "variables" of a fragment that includes this one, .*and name that/,
+      ],
     ] as const
   ) {
     const call = owner.createEnrollmentToken({ locationId, name: "t", ...wrong } as never);

@@ -4,6 +4,7 @@ import type { MachineTemplate } from "../../../shared/gen/machine/cloud/v1/enrol
 import type { Scope } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { type ConfigDocument, documentOf, EMPTY_CONFIG } from "../configuration/config_document.ts";
+import type { FragmentProblem } from "../fragments/fragment_problem.ts";
 import { resolveForSave } from "../fragments/part_resolution.ts";
 
 /** What a machine begins with beyond its organisation's default fragments. */
@@ -65,7 +66,15 @@ export async function requireUsable(
   orgId: string,
   template: Template,
 ): Promise<void> {
-  await resolveForSave(queries, orgId, await templateConfig(queries, orgId, template));
+  const config = await templateConfig(queries, orgId, template);
+  await resolveForSave(queries, orgId, config, variablesAdvice);
+}
+
+/** How a fragment gets its variables where only its id is given. */
+function variablesAdvice({ kind, fragmentId: id }: FragmentProblem): string {
+  if (kind !== "variable") return "";
+  const included = JSON.stringify({ fragments: [{ id, variables: {} }] });
+  return ` of a fragment that includes this one, ${included}, and name that one here`;
 }
 
 function importOf(text: string): { id: string; version?: string } {

@@ -1,7 +1,16 @@
 import { FragmentErrorType } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 
-/** `invalid`: what the configuration specifies of the fragment cannot be. */
-export type FragmentProblemKind = "no-access" | "nesting" | "not-found" | "cycle" | "invalid";
+/**
+ * `invalid`: what the configuration specifies of the fragment cannot be; `variable`: it gives none
+ * that the fragment needs.
+ */
+export type FragmentProblemKind =
+  | "no-access"
+  | "nesting"
+  | "not-found"
+  | "cycle"
+  | "variable"
+  | "invalid";
 
 /** Why a fragment cannot be put into a configuration. */
 export class FragmentProblem extends Error {
@@ -23,5 +32,6 @@ export const ERROR_TYPES: Readonly<Record<FragmentProblemKind, FragmentErrorType
   nesting: FragmentErrorType.NESTING_LIMIT_EXCEEDED,
   "not-found": FragmentErrorType.CHILD_ID_INVALID,
   cycle: FragmentErrorType.CYCLE_DETECTED,
+  variable: FragmentErrorType.UNSPECIFIED,
   invalid: FragmentErrorType.UNSPECIFIED,
 };

@@ -51,11 +51,14 @@ export async function resolveWith(
 /**
  * {@link resolveFor} for a save: the resolved configuration is checked like one without fragments.
  * Throws INVALID_ARGUMENT.
+ *
+ * @param advice what else the refusal says of a problem
  */
 export async function resolveForSave(
   queries: Queries,
   orgId: string,
   config: ConfigDocument,
+  advice: (problem: FragmentProblem) => string = () => "",
 ): Promise<PartResolution | undefined> {
   try {
     const resolution = await resolveFor(queries, orgId, config);
@@ -63,10 +66,11 @@ export async function resolveForSave(
     return resolution;
   } catch (error) {
     if (!(error instanceof FragmentProblem)) throw error;
+    const problem = error.message + advice(error);
     throw refusal(
       "CONFIG_REFUSED",
-      { problem: error.message },
-      `the configuration was not saved: ${error.message}`,
+      { problem },
+      `the configuration was not saved: ${problem}`,
       Code.InvalidArgument,
     );
   }

@@ -199,7 +199,7 @@ const REFUSED: {
     what: "a variable that is not given",
     config: { fragments: ["f"] },
     fragments: { f: { components: [{ name: { $variable: { name: "n" } } }] } },
-    kind: "invalid",
+    kind: "variable",
     message: /needs the variable "n"/,
   },
   {

@@ -43,7 +43,7 @@ function given(
   const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
   if (value !== undefined) return value;
   throw new FragmentProblem(
-    "invalid",
+    "variable",
     fragmentId,
     `fragment ${fragmentId} needs the variable ${JSON.stringify(name)}; give it in "variables"`,
   );
