@@ -72,6 +72,9 @@ export function enrollmentCommands(confirm: Confirm): CommandTree {
         if (values.days !== undefined && values["never-expires"]) {
           throw new UsageError("--days and --never-expires exclude one another");
         }
+        if (values.limit !== undefined && values.limit < 1) {
+          throw new UsageError("--limit: a token makes 1 machine at least");
+        }
         const location = await chooseLocation(context, values.location);
         const now = context.clock.now().getTime();
         const { token, enrollmentToken } = await (await clientOf(context, EnrollmentService))

@@ -1,3 +1,4 @@
+import { ConnectError } from "@connectrpc/connect";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { chooseOrganization } from "../../shared/commands/choice/organization.ts";
 import { textTable } from "../../shared/commands/output/text_table.ts";
@@ -10,6 +11,7 @@ import {
   done,
 } from "../../shared/commands/run/command.ts";
 import { AppService, type OrganizationInvite } from "../../shared/gen/viam/app/v1/app_pb.ts";
+import { reasonOf } from "../../shared/rpc/reasons.ts";
 import type { Confirm } from "../asking/confirm.ts";
 import { authorization, roleFlags, type RoleOn, roleTexts } from "./roles.ts";
 
@@ -67,15 +69,25 @@ export function memberCommands(confirm: Confirm): CommandTree {
         const { id: organizationId } = await chooseOrganization(context);
         const authorizations = [await authorization(context, organizationId, values)];
         const app = await clientOf(context, AppService);
-        await app.createOrganizationInvite({
-          ...{ organizationId, email, authorizations, sendEmailInvite: true },
-        });
+        const invitation = { organizationId, email, authorizations, sendEmailInvite: true };
+        await sending(context, email, () => app.createOrganizationInvite(invitation));
         const [role] = await roleTexts(context, [authorizations]);
         return done(
           { email, role: values.role },
-          `${email} is invited as ${role}; a mail brings the link, or where the cloud sends no ` +
-            `mail: machine-cloud invitation link ${email} --data DIR, on its host`,
+          `${email} is invited as ${role}; a mail brings the link; ${otherwise(email)}`,
         );
+      },
+    }),
+    "members resend": command({
+      summary: "Send an invitation once more; the link of before counts no longer.",
+      flags: {},
+      arguments: [{ placeholder: "EMAIL", doc: "Who is invited." }],
+      async run(context, { arguments: [email = ""] }) {
+        const { id: organizationId } = await chooseOrganization(context);
+        const app = await clientOf(context, AppService);
+        const invitation = { organizationId, email, sendEmailInvite: true };
+        await sending(context, email, () => app.resendOrganizationInvite(invitation));
+        return done({ email }, `${email} is sent the invitation once more; ${otherwise(email)}`);
       },
     }),
     "members role": command({
@@ -128,6 +140,39 @@ export function memberCommands(confirm: Confirm): CommandTree {
       },
     }),
   };
+}
+
+function otherwise(email: string): string {
+  return `where the cloud sends no mail: machine-cloud invitation link ${email} --data DIR, on its host`;
+}
+
+/** Has an invitation mailed. @throws {Error} that says by which command it is sent later */
+async function sending(
+  { program }: Pick<CommandContext, "program">,
+  email: string,
+  send: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await send();
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    const given = reasonOf(error);
+    const again = `${program} members resend ${email}`;
+    if (given?.reason === "INVITED_ALREADY") {
+      throw new Error(
+        `${email} is invited already; ${again} sends it once more, ${program} members role ` +
+          "changes what they may",
+        { cause: error },
+      );
+    }
+    if (given?.reason !== "MAIL_REFUSED") throw error;
+    throw new Error(
+      `${email} is invited, but the mail server did not take the mail ` +
+        `(${given.values["problem"]}); send it later with ${again}, or hand over a link: ` +
+        `machine-cloud invitation link ${email} --data DIR, on the cloud's host`,
+      { cause: error },
+    );
+  }
 }
 
 /** What somebody who is invited will be, in place of what the invitation said of the same thing. */

@@ -9,6 +9,7 @@ import {
 } from "../../shared/cloud/client/connection.ts";
 import type { OpenCloud } from "../../shared/commands/run/run_command.ts";
 import type { CloudCredentials } from "../../shared/cloud/auth/cloud_credentials.ts";
+import { reasonOf } from "../../shared/rpc/reasons.ts";
 import { getLogger } from "../../shared/log/loggers.ts";
 import type { KeyProfile, Profile, Profiles, SessionProfile } from "../profiles/profiles.ts";
 
@@ -174,6 +175,8 @@ function open(
 function adviceOf(error: unknown, cloud: string, again?: Again): unknown {
   if (!(error instanceof ConnectError)) return error;
   const told = (text: string) => new Error(text, { cause: error });
+  // A cloud that gives a reason was reached.
+  if (reasonOf(error) && error.code !== Code.Unauthenticated) return error;
   switch (error.code) {
     case Code.Unauthenticated:
       if (!again) return error;
@@ -183,7 +186,7 @@ function adviceOf(error: unknown, cloud: string, again?: Again): unknown {
       );
     case Code.Unavailable:
     case Code.DeadlineExceeded: {
-      const reason = reasonOf(error);
+      const reason = connectionProblem(error);
       return told(
         `cannot reach a cloud at ${cloud} (${reason}); ` +
           (/certificate/i.test(reason)
@@ -203,7 +206,7 @@ function adviceOf(error: unknown, cloud: string, again?: Again): unknown {
 }
 
 /** What grpc-js says, without its own words around it. */
-function reasonOf({ rawMessage }: ConnectError): string {
+function connectionProblem({ rawMessage }: ConnectError): string {
   const [, last] = /Last error: (?:Error: )?(.*?)\.? *(?:Resolution note:.*)?$/.exec(rawMessage) ??
     [];
   return last ?? rawMessage;

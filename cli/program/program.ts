@@ -17,6 +17,7 @@ import { microCommands } from "../micro/micro_commands.ts";
 import type { BrowserDeps } from "../profiles/browser_sign_in.ts";
 import { loginCommands } from "../profiles/login_commands.ts";
 import { Profiles, settingsFolder } from "../profiles/profiles.ts";
+import { sessionCommands } from "../profiles/session_commands.ts";
 import { callCommands } from "../reach/call_command.ts";
 import { copyCommands } from "../reach/copy_command.ts";
 import { type Keyboard, shellCommands } from "../reach/shell_command.ts";
@@ -68,6 +69,7 @@ export function machineProgram(deps: ProgramDeps): CommandProgram<typeof signInF
   const confirm = confirmBy(deps.ask);
   const tree: CommandTree = {
     ...loginCommands({ profiles, cloudAddress, connect, ...deps }),
+    ...sessionCommands,
     ...machineCommands(confirm),
     ...configCommands({ ...deps, confirm }),
     ...logCommands,

@@ -5,6 +5,7 @@ import { codeOf, stepAt } from "../../cloud/accounts/second_factor/totp.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { connect } from "../../cli/program/connect.ts";
 import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
+import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
 import { CliRig } from "./rig.ts";
 
 const ANN = "ann@example.com";
@@ -147,6 +148,45 @@ Deno.test("a session that has ended says how to sign in again, and can be forgot
   assert.match((await rig.run(["logout"])).out, /was closed|is no longer valid/);
 });
 
+Deno.test("sessions lists where somebody is signed in, and ends one or all others", async () => {
+  await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
+  await assert.rejects(
+    rig.run(["sessions", "list"]),
+    /this is for people who signed in; these are api-key credentials$/,
+  );
+  for (const profile of ["lost", "old", "ann"]) {
+    const login = ["login", "--cloud", rig.cloud.url, "--email", ANN, "--profile", profile];
+    await rig.run(login, answering(PASSWORD));
+  }
+  const listed: { id: string; is_current: boolean }[] = await rig.json("sessions", "list");
+  const [own] = listed.filter((one) => one.is_current);
+  const lost: string = (await rig.json("--profile", "lost", "sessions", "list"))
+    .find((one: { is_current: boolean }) => one.is_current).id;
+  const { out } = await rig.run(["sessions", "list"]);
+  assert.match(out, new RegExp(`^${own?.id} +this one +password +127\\.0\\.0\\.1 +`, "m"));
+  assert.match(out, new RegExp(`^${lost} +password `, "m"));
+
+  await assert.rejects(rig.run(["sessions", "end"]), /the id of a session or --all-others/);
+  await assert.rejects(
+    rig.run(["sessions", "end", lost, "--all-others"]),
+    { name: "UsageError", message: /the id of a session or --all-others/ },
+  );
+  await assert.rejects(rig.run(["sessions", "end", own!.id]), /; machine logout ends it$/);
+  assert.deepEqual(await rig.json("sessions", "end", lost), { id: lost, ended: 1 });
+  await assert.rejects(rig.run(["--profile", "lost", "whoami"]), /session of ann@example\.com/);
+  await assert.rejects(
+    rig.run(["sessions", "end", lost]),
+    /no open session with id .*; machine sessions list shows what there is$/,
+  );
+  const others = (await rig.json("sessions", "list")).length - 1;
+  assert.equal((await rig.json("sessions", "end", "--all-others")).ended, others);
+  await assert.rejects(rig.run(["--profile", "old", "whoami"]), /session of ann@example\.com/);
+  assert.deepEqual(
+    (await rig.json("sessions", "list")).map(({ id }: { id: string }) => id),
+    [own?.id],
+  );
+});
+
 Deno.test("a second factor is asked for", async () => {
   await using rig = await CliRig.open({ email: ANN, password: PASSWORD });
   const login = ["login", "--cloud", rig.cloud.url, "--email", ANN];
@@ -207,6 +247,29 @@ Deno.test("people are invited, listed and removed", async () => {
   await assert.rejects(
     rig.run(["members", "remove", "dan@example.com", "--yes"]),
     /"dan@example\.com" is neither a member nor invited/,
+  );
+});
+
+Deno.test("an invitation waits for a mail server that is down, and is sent once more", async () => {
+  let isDown = true;
+  await using mail = await TestMailServer.start({
+    onConnect: (_, callback) => callback(isDown ? new Error("go away") : null),
+  });
+  await using rig = await CliRig.open(undefined, mail.url);
+  const invite = ["members", "invite", "ben@example.com", "--role", "operator"];
+  await assert.rejects(rig.run(invite), (error: Error) => {
+    assert.match(error.message, /ben@example\.com is invited, but the mail server did not take/);
+    assert.match(error.message, /go away.*; send it later with machine members resend ben@exa/);
+    assert.doesNotMatch(error.message, /cannot reach a cloud|ResendOrganizationInvite/);
+    return true;
+  });
+  await assert.rejects(rig.run(invite), /is invited already; machine members resend ben@example/);
+  isDown = false;
+  await rig.run(["members", "resend", "ben@example.com"]);
+  assert.deepEqual(mail.mails.map(({ to }) => to), [["ben@example.com"]]);
+  await assert.rejects(
+    rig.run(["members", "resend", "cy@example.com"]),
+    /cy@example\.com.*; machine members list shows what there is/,
   );
 });
 

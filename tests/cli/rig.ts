@@ -45,8 +45,14 @@ export class CliRig implements AsyncDisposable {
     readonly made: BootstrapResult,
   ) {}
 
-  /** @param owner somebody who owns the organisation, with a password. */
-  static async open(owner?: { email: string; password: string }): Promise<CliRig> {
+  /**
+   * @param owner somebody who owns the organisation, with a password
+   * @param smtpUrl the mail server; left out: the cloud sends no mail
+   */
+  static async open(
+    owner?: { email: string; password: string },
+    smtpUrl?: string,
+  ): Promise<CliRig> {
     const dir = await Deno.makeTempDir({ prefix: "machine-cli-test-" });
     const dataDir = join(dir, "cloud");
     const made = await bootstrapFolder(dataDir, { config: readConfig('{"components": []}') });
@@ -57,6 +63,9 @@ export class CliRig implements AsyncDisposable {
       domain: "machine.internal",
       hostname: "localhost",
       packageLimitBytes: 1_000_000,
+      ...(smtpUrl === undefined
+        ? {}
+        : { notifications: { smtpUrl, mailFrom: "cloud@example.com" } }),
     }, { ...deps, log: memoryLogger("machine-cloud") });
     const rig = new CliRig(dir, cloud, made);
     if (owner && token !== undefined) {
