@@ -139,7 +139,7 @@ rigTest("servers with bad images change nothing, and the next good one is taken"
     ["longer", { ...sized(noise, 1000), endless: true }, /another hash than attributes.sha256/],
     [
       "cut",
-      { pieces: sized(good).pieces.with(1, good.subarray(0, 500_000)) },
+      { pieces: sized(good).pieces.with(1, good.subarray(0, 50_000)) },
       /tried again in 5 min/,
     ],
     [
