@@ -93,10 +93,12 @@ Deno.test("startCloud() answers what the page asks, as JSON", () =>
     const robots = await ask("viam.app.v1.AppService/ListRobots", { locationId: made.location_id });
 
     assert.equal(wrong.status, 401);
-    assert.deepEqual(await wrong.json(), {
-      code: "unauthenticated",
-      message: "invalid credentials of type api-key",
-    });
+    const { code, message, details } = await wrong.json();
+    assert.deepEqual([code, message, details[0].debug.reason], [
+      "unauthenticated",
+      "invalid credentials of type api-key",
+      "KEY_WRONG",
+    ]);
     assert.equal(live.status, 200);
     await live.body?.cancel();
     assert.equal((await unsigned.json()).code, "unauthenticated");
