@@ -253,6 +253,10 @@ Deno.test("a backup that is killed leaves no file, and a restore that is killed 
     await dying(saving, "backup.archive.after-rename");
     assert.notEqual((await Deno.stat(file)).size, 0);
     await backUp(data, file, { clock: systemClock });
+    assert.notEqual((await dying(restoring, "files.write.before-rename")).code, 0);
+    const [mark = ""] = (await Array.fromAsync(Deno.readDir(target))).map(({ name }) => name)
+      .filter((name) => name !== "serve.lock");
+    assert.match(mark, /^\.restore-unfinished\./);
     const trace = join(root, "trace");
     for (
       const point of ["restore.marked", "restore.entry", "restore.entry#2", "restore.unpacked"]

@@ -83,7 +83,10 @@ async function open(file: string): Promise<Deno.FsFile> {
 }
 
 async function requireFree(dataDir: string): Promise<void> {
-  const names = await namesIn(dataDir);
+  // A restore that was killed while it wrote the mark left what it wrote.
+  const names = (await namesIn(dataDir)).filter((name) =>
+    !name.startsWith(`.${UNFINISHED_RESTORE}.`)
+  );
   if (names.length === 0 || await isMarked(dataDir)) return;
   const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? " …" : "");
   throw new BackupError(
