@@ -11,8 +11,10 @@ import { namespaceMethods } from "../accounts/organizations/namespace_methods.ts
 import { organizationMethods } from "../accounts/organizations/organization_methods.ts";
 import { supportEmailMethods } from "../accounts/organizations/support_email.ts";
 import { updateOrganization } from "../accounts/organizations/update_organization.ts";
+import { documentOf } from "../fleet/configuration/config_document.ts";
 import { fragmentListMethods } from "../fleet/fragments/fragment_lists.ts";
 import { fragmentMethods } from "../fleet/fragments/fragment_methods.ts";
+import { resolveForSave } from "../fleet/fragments/part_resolution.ts";
 import type { FragmentRollouts } from "../fleet/fragments/fragment_rollouts.ts";
 import { logMethods } from "../fleet/logs/log_methods.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
@@ -63,7 +65,12 @@ export function appMethods(options: AppMethodsOptions): Partial<ServiceImpl<type
     ...metadataMethods({ callers, queries }),
     ...fragmentMethods({ callers, queries, rollouts: options.fragmentRollouts, clock, random }),
     ...fragmentListMethods({ callers, queries }),
-    ...updateOrganization({ callers, queries, changes, clock }),
+    ...updateOrganization({
+      ...{ callers, queries, changes, clock },
+      async requireIncludable(orgId, imports) {
+        await resolveForSave(queries, orgId, documentOf({ fragments: [...imports] }));
+      },
+    }),
     ...namespaceMethods({ callers, queries, changes, clock }),
     ...supportEmailMethods({ callers, queries }),
     ...propertyMethods(machines),

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -14,6 +15,8 @@ export interface UpdateOrganizationOptions {
   readonly queries: Queries;
   readonly changes: Pick<ChangeFeed, "drain">;
   readonly clock: Clock;
+  /** Throws INVALID_ARGUMENT when no machine of the organisation could begin with these imports. */
+  readonly requireIncludable: (orgId: string, imports: readonly JsonObject[]) => Promise<void>;
 }
 
 /**
@@ -21,7 +24,7 @@ export interface UpdateOrganizationOptions {
  * its new machines include: all of what is requested, or nothing.
  */
 export function updateOrganization(
-  { callers, queries, changes, clock }: UpdateOrganizationOptions,
+  { callers, queries, changes, clock, requireIncludable }: UpdateOrganizationOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
   return {
     async updateOrganization(request, context) {
@@ -30,8 +33,11 @@ export function updateOrganization(
       refuseOthers(request);
       const { name, publicNamespace: namespace, defaultFragments } = request;
       if (name) requireTitle("name", name);
-      const imports = defaultFragments?.fragments;
-      for (const { fragmentId } of imports ?? []) await scope.fragment(fragmentId, "see");
+      const imports = defaultFragments?.fragments.map(importEntry);
+      for (const { fragmentId } of defaultFragments?.fragments ?? []) {
+        await scope.fragment(fragmentId, "see");
+      }
+      if (imports) await requireIncludable(id, imports);
       if (namespace && present !== null && present !== namespace) {
         throw new ConnectError(
           `public_namespace: the organisation has the namespace ${present}; ` +
@@ -46,7 +52,7 @@ export function updateOrganization(
         }
         const set = {
           ...(name ? { name } : {}),
-          ...(imports ? { default_fragments: JSON.stringify(imports.map(importEntry)) } : {}),
+          ...(imports ? { default_fragments: JSON.stringify(imports) } : {}),
         };
         if (Object.keys(set).length === 0) return;
         await transaction.updateTable("organizations").set(set).where("id", "=", id).execute();

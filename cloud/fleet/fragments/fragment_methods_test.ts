@@ -249,6 +249,15 @@ Deno.test("new machines include the organisation's default fragments", async () 
     organizationId: made.org_id,
     defaultFragments: { fragments: [{ fragmentId: id, prefix: "p" }] },
   });
+  const needy = await app.createFragment({
+    ...{ name: "needy", organizationId: made.org_id },
+    config: { components: [{ ...sensor("a"), name: { $variable: { name: "n" } } }] },
+  });
+  const refused = await failure(app.updateOrganization({
+    organizationId: made.org_id,
+    defaultFragments: { fragments: [{ fragmentId: needy.fragment!.id }] },
+  }));
+  assert.match(refused.message, /needs the variable "n"/);
   const { id: machineId } = await app.newRobot({ name: "new", location: made.location_id });
   const { parts } = await app.getRobotParts({ robotId: machineId });
   const machines = await app.listMachineSummaries({
