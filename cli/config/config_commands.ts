@@ -166,12 +166,14 @@ export function configCommands(deps: ConfigDeps): CommandTree {
       ],
       async run(context, { values, arguments: [wanted = "", revision = "1"] }) {
         const { part, config } = await readPartConfig(context, wanted);
-        const old = await revisionOf(context, part.id, revisionNumber("REVISION", revision));
+        const back = revisionNumber("REVISION", revision);
+        const old = await revisionOf(context, part.id, back);
+        const saved = (await readAuthors(context, part.id, back + 1))[back];
         if (sameJson(config.value, old.value)) return unchanged(part);
         showDiff(context, config, old.value);
         const isAllowed = values.yes || !context.terminal.isInput;
         await deps.confirm(context, isAllowed, `save this as the configuration of ${part.name}?`);
-        return await save(context, part, old, config, "");
+        return await save(context, part, old, config, "", saved?.number);
       },
     }),
   };
@@ -183,8 +185,10 @@ async function save(
   { text, value }: Pick<PartConfig, "text" | "value">,
   known: PartConfig,
   kept: string,
+  revision?: bigint,
 ): Promise<Output> {
-  const saved = await saveConfig(context, part, text, known);
+  const what = revision === undefined ? { text } : { revision };
+  const saved = await saveConfig(context, part, what, known);
   if (saved.kind === "conflict") {
     throw new Error(
       `somebody saved the configuration of ${part.name} at ${

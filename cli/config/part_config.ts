@@ -86,7 +86,10 @@ export async function readHistory(
 }
 
 /** Who saved a configuration, when and how: `api`, `console`, `cli`, `restore` or `fragment`. */
-export type Author = Pick<ConfigRevision, "savedAt" | "savedBy" | "savedByName" | "savedHow">;
+export type Author = Pick<
+  ConfigRevision,
+  "number" | "savedAt" | "savedBy" | "savedByName" | "savedHow"
+>;
 
 /** Of each save, newest first. @param most how many; fewer when there are no more */
 export async function readAuthors(
@@ -140,19 +143,25 @@ export type Saved =
   /** Somebody else saved in the meantime; that is `config`. */
   | { readonly kind: "conflict"; readonly config: PartConfig };
 
-/** Saves, unless somebody else saved since `known`. */
+/** Saves a text, or a revision of before, unless somebody else saved since `known`. */
 export async function saveConfig(
   context: CommandContext,
   part: ChosenPart,
-  text: string,
+  what: { readonly text: string } | { readonly revision: bigint },
   known: PartConfig,
 ): Promise<Saved> {
-  const app = await clientOf(context, AppService);
+  const lastKnown = known.savedAt ? { lastKnownUpdate: known.savedAt } : {};
   try {
+    if ("revision" in what) {
+      const configuration = await clientOf(context, ConfigurationService);
+      const { revision: saved } = await configuration.restoreRevision({
+        ...{ partId: part.id, number: what.revision, ...lastKnown },
+      });
+      return { kind: "saved", savedAt: saved?.savedAt };
+    }
+    const app = await clientOf(context, AppService);
     const { part: saved } = await app.updateRobotPart({
-      id: part.id,
-      robotConfigJson: text,
-      ...(known.savedAt ? { lastKnownUpdate: known.savedAt } : {}),
+      ...{ id: part.id, robotConfigJson: what.text, ...lastKnown },
     });
     return { kind: "saved", savedAt: saved?.lastUpdated };
   } catch (error) {

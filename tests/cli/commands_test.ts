@@ -210,6 +210,7 @@ Deno.test("config set, diff, history and restore", async () => {
   assert.deepEqual((await rig.json("config", "diff", "demo", "--file", file)).problems, []);
   assert.match((await rig.run(["config", "diff", "demo", "0", "2"])).out, /^nothing differs/);
   await rig.run(["config", "restore", "demo", "1"]);
+  assert.equal((await rig.json("config", "history", "demo"))[0].saved_how, "restore");
   assert.equal((await rig.json("config", "get", "demo")).components.length, 1);
   assert.equal((await rig.json("config", "get", "demo", "--revision", "1")).components.length, 0);
   await assert.rejects(
