@@ -72,6 +72,8 @@ export const common = {
     "Bitten Sie einen Besitzer, Sie einzuladen.",
   ],
   clear: ["Clear", "Leeren"],
+  chooseFile: ["Choose a file", "Datei wählen"],
+  noFile: ["none chosen yet", "noch keine gewählt"],
   addedLine: ["added", "neu"],
   removedLine: ["removed", "entfernt"],
 } as const satisfies Texts;

@@ -42,6 +42,14 @@ consoleTest(
     await send("Taggen");
     await refused(/^„1 x“ kann kein Tag sein/);
 
+    await page.keyboard.press("Escape");
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText('{"components": [{"name": "s", "attributes": 5}]}');
+    await button("Prüfen und speichern");
+    await send("Speichern");
+    await refused(/nicht gespeichert: components\[0\]\.attributes muss ein Objekt sein/);
+
     await opened.go("/organization?tab=use");
     await button("Grenzen ändern");
     await dialog.getByLabel("Tage aufbewahrt").fill("99999");
@@ -51,6 +59,7 @@ consoleTest(
     await opened.go("/registry");
     await page.getByRole("link", { name: /station/ }).first().click();
     await button("Version hochladen");
+    await dialog.getByText("Datei wählen").waitFor();
     await dialog.getByLabel("Archiv").setInputFiles({
       ...{ name: "x.tar.gz", mimeType: "application/gzip" },
       buffer: Buffer.from("no archive at all"),

@@ -1,4 +1,5 @@
 import { type Release, Rollout_State } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
+import { foundProblem } from "../../api/found_problems.ts";
 import { releases as words } from "../../texts/releases.ts";
 import type { Text, Values } from "../../texts/text.ts";
 
@@ -15,7 +16,8 @@ export function goesTo({ withdrawnAt, goesBack, rollout }: Release, say: Say): s
     ...tags.map((tag) => say(words.tag, { tag })),
   ].reduce((a, b) => say(words.and, { a, b }));
   if (state === Rollout_State.PAUSED) return say(words.paused, { whom });
-  return state === Rollout_State.STOPPED ? say(words.stopped, { whom, reason }) : whom;
+  if (state !== Rollout_State.STOPPED) return whom;
+  return say(words.stopped, { whom, reason: foundProblem(reason, say) ?? reason });
 }
 
 /** Whether a rollout stopped automatically, which somebody has to look at. */

@@ -1,7 +1,5 @@
-import { ConnectError } from "@connectrpc/connect";
-import { problemOf } from "../../../api/errors.ts";
+import { type ProblemWords, problemWords } from "../../../design/problem_words.ts";
 import type { MachineLink } from "../../../reach/machine_link.svelte.ts";
-import { say } from "../../../texts/say.svelte.ts";
 import type { Component } from "svelte";
 
 /** What the card of a resource gets. */
@@ -35,19 +33,12 @@ export class CardCalls {
     try {
       return await call();
     } catch (error) {
-      if (own === this.#newest) this.error = errorText(error);
+      if (own === this.#newest) this.error = problemWords(error).text;
       return undefined;
     } finally {
       this.running--;
     }
   }
-}
-
-/** What the machine answered, without the code; in the viewer's language where it has a reason. */
-export function errorText(error: unknown): string {
-  const { reason, said, what } = problemOf(error);
-  if (reason) return say(...reason);
-  return said || ConnectError.from(error).rawMessage || say(what);
 }
 
 const LONGEST_PAUSE_MS = 8_000;
@@ -59,7 +50,7 @@ const LONGEST_PAUSE_MS = 8_000;
 export function poll(
   ask: () => Promise<void>,
   everyMs: number,
-  failed: (error: string | undefined) => void = () => undefined,
+  failed: (error: ProblemWords | undefined) => void = () => undefined,
 ): () => void {
   let isOver = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -72,7 +63,7 @@ export function poll(
       }
       pauseMs = everyMs;
     } catch (error) {
-      if (!isOver) failed(errorText(error));
+      if (!isOver) failed(problemWords(error));
       pauseMs = Math.min(Math.max(pauseMs, 500) * 2, LONGEST_PAUSE_MS);
     }
     if (!isOver) timer = setTimeout(() => void go(), pauseMs);
