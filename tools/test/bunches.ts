@@ -34,14 +34,23 @@ async function addFiles(root: string, folder: string, found: string[]): Promise<
  * first level, and within it they are about as large.
  *
  * @param most how many files a bunch has at most; an error outside of a test ends all of its bunch.
+ * @param alone files that are a bunch each.
  */
-export function bunches(files: readonly string[], most: number): string[][] {
-  const byProgram = Object.groupBy(files, (file) => file.split("/", 1)[0]!);
-  return Object.values(byProgram).flatMap((of = []) => {
-    const count = Math.ceil(of.length / most);
-    const begin = (bunch: number) => Math.round(bunch * of.length / count);
-    return Array.from({ length: count }, (_, at) => of.slice(begin(at), begin(at + 1)));
-  });
+export function bunches(
+  files: readonly string[],
+  most: number,
+  alone: readonly string[] = [],
+): string[][] {
+  const together = files.filter((file) => !alone.includes(file));
+  const byProgram = Object.groupBy(together, (file) => file.split("/", 1)[0]!);
+  const apart = files.filter((file) => alone.includes(file)).map((file) => [file]);
+  return apart.concat(
+    Object.values(byProgram).flatMap((of = []) => {
+      const count = Math.ceil(of.length / most);
+      const begin = (bunch: number) => Math.round(bunch * of.length / count);
+      return Array.from({ length: count }, (_, at) => of.slice(begin(at), begin(at + 1)));
+    }),
+  );
 }
 
 /** The same, those with a file of `first` before the others, in its order. */

@@ -11,6 +11,7 @@ Deno.test("bunches() divides the files of each program evenly", () => {
   assert.deepEqual(bunches(files, 3), [["a/1", "a/2", "a/3"], ["a/4", "a/5"], ["b/1"]]);
   assert.deepEqual(bunches(files, 1).flat(), files);
   assert.deepEqual(bunches([], 3), []);
+  assert.deepEqual(bunches(files, 3, ["a/2"]).slice(0, 2), [["a/2"], ["a/1", "a/3"]]);
 });
 
 Deno.test("withFirst() lets bunches with the longest files begin, the others as they come", () => {

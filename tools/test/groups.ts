@@ -3,6 +3,8 @@ export interface Group {
   readonly paths: string[];
   /** Files that take longest: they begin first, so that none of them runs alone in the end. */
   readonly first?: readonly string[];
+  /** Files about what a new process has not loaded yet: no other test runs in theirs. */
+  readonly alone?: readonly string[];
   /** How they run side by side; left out: file after file. */
   readonly parallel?: {
     /** How many bunches run at a time for each processor. */
@@ -50,6 +52,7 @@ export const GROUPS: readonly Group[] = [
       ...["shared", "server", "agent", "cloud", "cli", "micro", "console", "tools"],
       ...["tests/cli", "tests/habits"],
     ],
+    alone: ["server/run/machine/first_calls_test.ts", "server/run/machine/start_test.ts"],
     parallel: { perProcessor: 1, least: 2, bytes: 2 ** 28, bunch: 24 },
   },
   {

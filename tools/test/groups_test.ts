@@ -12,9 +12,9 @@ Deno.test("atATime() lets browsers have half of the processors, and whole progra
   assert.deepEqual(each(64, 256), [8, 8, 8, 1]);
 });
 
-Deno.test("the files that begin first are there, in the folders of their group", () => {
-  for (const { first = [], paths } of GROUPS) {
-    for (const file of first) {
+Deno.test("the files that begin first or run alone are there, in the folders of their group", () => {
+  for (const { first = [], alone = [], paths } of GROUPS) {
+    for (const file of [...first, ...alone]) {
       assert.ok(Deno.statSync(join(ROOT, file)).isFile);
       assert.ok(paths.some((path) => file.startsWith(`${path}/`)), file);
     }

@@ -205,12 +205,12 @@ async function runGroup(
 
 /** Makes entries for the tests in folders. @returns their paths. */
 async function entries(
-  { paths, first = [] }: Group,
+  { paths, first = [], alone = [] }: Group,
   most: number,
   run: Run,
   at: number,
 ): Promise<string[]> {
-  const of = withFirst(bunches(await testFiles(ROOT, paths), most), first);
+  const of = withFirst(bunches(await testFiles(ROOT, paths), most, alone), first);
   return await writeEntries(join(run.folder, `entries-${at}`), ROOT, of, run.filter);
 }
 
