@@ -11,6 +11,7 @@ import {
   type CommandContext,
   type CommandTree,
 } from "../../shared/commands/run/command.ts";
+import { TAIL_OPENED } from "../../shared/log/tail_opened.ts";
 import { AppService, LogOrder } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { type LogEntry, LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 
@@ -107,7 +108,10 @@ export const logCommands: CommandTree = {
       let answeredMs = context.clock.monotonicMs();
       for (let isFirst = true;; isFirst = false) {
         try {
-          const tail = app.tailRobotPartLogs({ id, ...(filter === undefined ? {} : { filter }) });
+          const tail = app.tailRobotPartLogs(
+            { id, ...(filter === undefined ? {} : { filter }) },
+            { headers: TAIL_OPENED },
+          );
           const lines = tail[Symbol.asyncIterator]();
           let next = lines.next();
           next.catch(() => undefined); // it is awaited below

@@ -8,6 +8,7 @@ import {
   TailRobotPartLogsResponseSchema,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { LogEntry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
+import { TAIL_OPENED_HEADER } from "../../../shared/log/tail_opened.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
@@ -70,8 +71,10 @@ export function logMethods(
         mailbox.close();
       });
       try {
-        // Says that nothing is missed from here on: who also lists earlier lines does it after this.
-        yield create(TailRobotPartLogsResponseSchema);
+        // Who also lists earlier lines does it after this.
+        if (context.requestHeader.has(TAIL_OPENED_HEADER)) {
+          yield create(TailRobotPartLogsResponseSchema);
+        }
         while (!context.signal.aborted) {
           const waiting = await mailbox.take(clock, RECHECK_MS, context.signal);
           if (refused) throw refused;

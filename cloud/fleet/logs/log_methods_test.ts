@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
+import { TAIL_OPENED } from "../../../shared/log/tail_opened.ts";
 import { AppService, LogOrder } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import { type LogEntry, LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
@@ -165,7 +166,8 @@ Deno.test("TailRobotPartLogs() says that it follows before a line comes, and mis
   const { cloud, app, robot, id } = await withLogs([entry(1)], new FakeClock(START));
   await using _ = cloud;
   const abort = new AbortController();
-  const tail = app.tailRobotPartLogs({ id }, { signal: abort.signal })[Symbol.asyncIterator]();
+  const options = { signal: abort.signal, headers: TAIL_OPENED };
+  const tail = app.tailRobotPartLogs({ id }, options)[Symbol.asyncIterator]();
   const first = await tail.next();
   assert.deepEqual(first.value?.logs, []);
   await robot.log({ id, logs: [entry(2, { message: "the only one" })] });
