@@ -23,7 +23,7 @@ Deno.test({
   ignore: Deno.build.os === "windows",
   fn: () =>
     inFolder(async (folder) => {
-      const starting = 'for (;;) new Deno.Command("/bin/true").outputSync();';
+      const starting = 'for (;;) await new Deno.Command("/bin/true").output();';
       const thread = new Worker(`data:text/javascript,${encodeURIComponent(starting)}`, {
         type: "module",
       });

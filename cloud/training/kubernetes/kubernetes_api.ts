@@ -1,3 +1,4 @@
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import { z } from "zod";
 import { askCluster, type ClusterQuestion, streamCluster } from "../remote/ask_cluster.ts";
 import { ClusterAwayError, ClusterRefusedError } from "../remote/cluster.ts";
@@ -94,14 +95,16 @@ export class KubernetesApi {
       ...{ watch: "1", labelSelector: selector, resourceVersion },
       timeoutSeconds: String(seconds),
     });
-    const ended = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+    const ended = linkedController(signal, seconds * 1_000);
     try {
-      const stream = await this.#stream(`${CORE}/${this.#within("pods")}?${query}`, ended);
+      const stream = await this.#stream(`${CORE}/${this.#within("pods")}?${query}`, ended.signal);
       const reader = stream.getReader();
       await reader.read();
       await reader.cancel();
     } catch {
       signal.throwIfAborted();
+    } finally {
+      ended.abort();
     }
   }
 

@@ -1,3 +1,4 @@
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { ClusterLog } from "../remote/cluster.ts";
@@ -26,48 +27,53 @@ const TIMED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d) ?/
 export class PodLog implements ClusterLog {
   #last: { readonly key: string; readonly time: string; count: number } | undefined;
   #following: Promise<void> | undefined;
-  readonly #end = new AbortController();
+  readonly #end: AbortController;
 
   constructor(
     private readonly read: ReadLog,
     private readonly output: RunOutput,
     private readonly clock: Clock,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.#end = linkedController(signal);
+  }
 
   look(): Promise<void> {
-    this.#following ??= this.#follow(AbortSignal.any([this.signal, this.#end.signal]));
+    this.#following ??= this.#follow(this.#end.signal);
     return Promise.resolve();
   }
 
   async finish(): Promise<void> {
     this.#end.abort(new Error("the run is over"));
     await this.#following;
-    const late = AbortSignal.any([this.signal, AbortSignal.timeout(FINISH_MS)]);
-    for (let attempt = 1; attempt <= FINISH_ATTEMPTS && !late.aborted; attempt++) {
+    const late = linkedController(this.signal, FINISH_MS);
+    const { signal } = late;
+    for (let attempt = 1; attempt <= FINISH_ATTEMPTS && !signal.aborted; attempt++) {
       try {
-        if (attempt > 1) await this.clock.sleep(BACKOFF.minMs, late);
-        return await this.#give(await this.#stream(false, late), true);
+        if (attempt > 1) await this.clock.sleep(BACKOFF.minMs, signal);
+        await this.#give(await this.#stream(false, signal), true);
+        break;
       } catch {
         // An end without its last lines is an end.
       }
     }
+    late.abort();
   }
 
   /** Never rejects. */
   async #follow(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(BACKOFF);
     while (!signal.aborted) {
+      const late = linkedController(signal, STREAM_MS);
       try {
-        const stream = await this.#stream(
-          true,
-          AbortSignal.any([signal, AbortSignal.timeout(STREAM_MS)]),
-        );
+        const stream = await this.#stream(true, late.signal);
         const before = this.#last;
         await this.#give(stream, false);
         if (this.#last !== before) backoff.reset();
       } catch {
         // Broken, or refused as the container is not there yet: requested again.
+      } finally {
+        late.abort();
       }
       await this.clock.sleep(backoff.next(), signal).catch(() => {});
     }

@@ -1,3 +1,4 @@
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import { ClusterAwayError, ClusterRefusedError } from "./cluster.ts";
 
 const ANSWER_MS = 20_000;
@@ -34,13 +35,13 @@ export async function streamCluster(
   question: ClusterQuestion,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const late = new AbortController();
+  const late = linkedController(signal);
   const timer = setTimeout(() => late.abort(new Error("no answer in time")), ANSWER_MS);
   try {
     const answer = await fetch(url, {
       ...question,
       redirect: "error",
-      signal: AbortSignal.any([signal, late.signal]),
+      signal: late.signal,
     });
     if (answer.ok && answer.body) return answer.body;
     throw refusalOf(answer, await boundedText(answer), question);

@@ -124,16 +124,15 @@ export class ClusterRunner implements TrainingRunner {
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, cluster: { name }, cloudUrl } = this.options;
-    const late = new AbortController();
+    const late = linkedController(signal);
     const timer = clock.setTimer(this.#limits.wallMs, () => late.abort());
-    const ended = AbortSignal.any([signal, late.signal]);
     const waiting = { text: "" };
     try {
       for (let start = 1;; start++) {
         // A job that waits again has the number of its attempt again; the cluster may still know it.
         const id = `machine-training-${jobId}-${crypto.randomUUID().slice(0, 8)}`;
         const job = { id, run, container, limits: this.#limits, cloudUrl: cloudUrl() };
-        const lost = await this.#runOnce(job, output, waiting, ended);
+        const lost = await this.#runOnce(job, output, waiting, late.signal);
         if (!lost) return;
         if (start === MOST_STARTS) {
           throw new RunFailedError(
@@ -152,6 +151,7 @@ export class ClusterRunner implements TrainingRunner {
       throw new RunFailedError(code, `${reason}${why}`);
     } finally {
       timer.cancel();
+      late.abort();
     }
   }
 

@@ -1,3 +1,4 @@
+import { linkedController } from "../time/linked_controller.ts";
 import { toError } from "../errors/to_error.ts";
 
 /** What a system's program answered. */
@@ -25,16 +26,18 @@ export type RunProgram = (
 const LIMIT_MS = 180_000;
 
 export const runProgram: RunProgram = async (program, args, limitMs = LIMIT_MS, signal) => {
-  const limit = AbortSignal.timeout(limitMs);
+  const limit = linkedController(signal ?? new AbortController().signal, limitMs);
   try {
     const output = await new Deno.Command(program, {
       args: [...args],
       stdin: "null",
-      signal: signal ? AbortSignal.any([limit, signal]) : limit,
+      signal: limit.signal,
     }).output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code: output.code, stdout: text(output.stdout), stderr: text(output.stderr) };
   } catch (error) {
     return { code: 127, stdout: "", stderr: toError(error).message };
+  } finally {
+    limit.abort();
   }
 };
