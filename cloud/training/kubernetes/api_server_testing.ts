@@ -1,4 +1,5 @@
 /** For tests: an API server over HTTP or HTTPS in front of a {@link TestCluster}. */
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { TestAuthority } from "../../triggers/delivery/certificates_testing.ts";
@@ -40,7 +41,7 @@ export class TestApiServer implements AsyncDisposable {
     const server = new TestApiServer(await TestCluster.start(options.variables), options);
     await Deno.writeTextFile(server.caFile, server.#authority.cert);
     await server.writeToken();
-    server.listen();
+    await server.listen();
     return server;
   }
 
@@ -61,7 +62,25 @@ export class TestApiServer implements AsyncDisposable {
     await Deno.writeTextFile(this.tokenFile, `${this.token}\n`);
   }
 
-  listen(): void {
+  /** Again on its port, which a connection of somebody else may have for a moment. */
+  async listen(): Promise<void> {
+    await waitFor(() => this.#listens(), {
+      deadlineMs: 60_000,
+      what: "the port of the API server",
+    });
+  }
+
+  #listens(): boolean {
+    try {
+      this.#serve();
+      return true;
+    } catch (error) {
+      if (error instanceof Deno.errors.AddrInUse) return false;
+      throw error;
+    }
+  }
+
+  #serve(): void {
     this.#server = Deno.serve(
       {
         ...this.#certificate,

@@ -74,7 +74,7 @@ Deno.test("a run on Kubernetes outlives an API server that is down, busy, and ha
   await server.writeToken();
   await server.down();
   await it.until(() => run.lines.filter((line) => /retrying/.test(line)).length >= 2, "down");
-  server.listen();
+  await server.listen();
   assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));
   assert.equal(run.lines.filter((line) => line === "info ready").length, 1);
   assert.deepEqual(it.left(), []);
