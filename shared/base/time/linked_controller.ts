@@ -2,7 +2,7 @@
  * A controller of one's own that also aborts with `parent`. Abort it when done: that unties it
  * from the parent.
  *
- * @param limitMs after which it aborts by itself; left out: never
+ * @param limitMs after which it aborts without its parent; left out: never
  *
  * In place of `AbortSignal.any`, whose signals some runtimes collect while somebody still waits on
  * them (seen on Deno 2.7.11 and 2.9.6: an idle stream did not end, a watch outlived its limit).
