@@ -59,7 +59,7 @@ export class TestAuthority {
     );
     const signature = sign("sha256", content, this.#keys.privateKey);
     const whole = sequence(content, ecdsaWithSha256, der(0x03, [0, ...signature]));
-    const lines = whole.toString("base64").replace(/.{64}/g, "$&\n");
+    const lines = whole.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
     return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
   }
 }
