@@ -72,7 +72,7 @@ export class CertificateRefresher {
       this.#failed = false;
       if (cert === "" || key === "" || cert === this.#current?.cert) return;
       this.#current = { cert, key };
-      await writeFileAtomic(path, JSON.stringify(this.#current), { mode: 0o600 });
+      await writeFileAtomic(path, JSON.stringify({ part: partId, cert, key }), { mode: 0o600 });
     } catch (error) {
       if (signal?.aborted) return;
       const wasFailed = this.#failed;
@@ -86,11 +86,13 @@ export class CertificateRefresher {
     }
   }
 
+  /** Undefined, too, when it is another part's: the folder may have served that one before. */
   async #kept(): Promise<IssuedCertificate | undefined> {
-    const { path, log } = this.options;
+    const { partId, path, log } = this.options;
     try {
-      const { cert, key } = JSON.parse(await readIfExists(path) ?? "{}");
-      return typeof cert === "string" && typeof key === "string" ? { cert, key } : undefined;
+      const { part, cert, key } = JSON.parse(await readIfExists(path) ?? "{}");
+      const isOurs = part === partId && typeof cert === "string" && typeof key === "string";
+      return isOurs ? { cert, key } : undefined;
     } catch (error) {
       log.warn(`the kept certificate cannot be read: ${reasonOf(error)}`);
       return undefined;

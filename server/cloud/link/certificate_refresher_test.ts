@@ -20,7 +20,7 @@ class Rig {
     return join(this.dir, "certificate.json");
   }
 
-  refresher(): CertificateRefresher {
+  refresher(partId = "part"): CertificateRefresher {
     const { clock, log, path } = this;
     const certificate = () => {
       this.asked++;
@@ -29,7 +29,7 @@ class Rig {
       const fields = { id: "part", tlsCertificate: answer, tlsPrivateKey: `key of ${answer}` };
       return Promise.resolve(create(CertificateResponseSchema, fields));
     };
-    return new CertificateRefresher({ client: { certificate }, partId: "part", path, clock, log });
+    return new CertificateRefresher({ client: { certificate }, partId, path, clock, log });
   }
 }
 
@@ -49,6 +49,17 @@ test("CertificateRefresher keeps the certificate for starts without the cloud", 
   rig.answer = new ConnectError("gone", Code.Unavailable);
   assert.deepEqual(await rig.refresher().first(), first);
   await Deno.writeTextFile(rig.path, "{torn");
+  assert.equal(await rig.refresher().first(), undefined);
+});
+
+test("CertificateRefresher keeps no certificate for another part", async (rig) => {
+  await rig.refresher().first();
+  rig.answer = new ConnectError("gone", Code.Unavailable);
+  assert.equal(await rig.refresher("other").first(), undefined);
+  assert.equal((await rig.refresher().first())?.cert, "first");
+  rig.answer = "second";
+  assert.equal((await rig.refresher("other").first())?.cert, "second");
+  rig.answer = new ConnectError("gone", Code.Unavailable);
   assert.equal(await rig.refresher().first(), undefined);
 });
 
