@@ -124,7 +124,12 @@ async function run(
       env: withoutStarterVariables(Deno.env.toObject()),
       processes: systemProcesses(),
       openCloud: ({ appAddress, credentials }) =>
-        CloudConnection.open({ appAddress, credentials, log: log.child("cloud") }),
+        CloudConnection.open({
+          appAddress,
+          credentials,
+          userAgent: `${PROGRAM}/${buildInfo.version}`,
+          log: log.child("cloud"),
+        }),
       askRestartStatus: restartStatusOverHttp(systemClock),
       writeLine: (line) => print(Deno.stdout, `${line}\n`),
       memory: processMemory,

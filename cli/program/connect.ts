@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import { isLoopbackHost } from "../../shared/base/net/loopback.ts";
 import { type FlagTable, type FlagValues, UsageError } from "../../shared/base/flags/flags.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
@@ -159,6 +160,7 @@ function open(
       credentials,
       ...options,
       client: "cli",
+      userAgent: `machine/${buildInfo.version}`,
       allowInsecure,
       log: getLogger("machine"),
     });

@@ -163,7 +163,8 @@ Deno.test("sessions lists where somebody is signed in, and ends one or all other
   const lost: string = (await rig.json("--profile", "lost", "sessions", "list"))
     .find((one: { is_current: boolean }) => one.is_current).id;
   const { out } = await rig.run(["sessions", "list"]);
-  assert.match(out, new RegExp(`^${own?.id} +this one +password +127\\.0\\.0\\.1 +`, "m"));
+  const ownLine = `^${own?.id} +this one +password +127\\.0\\.0\\.1 +machine/\\S+ +2`;
+  assert.match(out, new RegExp(ownLine, "m"));
   assert.match(out, new RegExp(`^${lost} +password `, "m"));
 
   await assert.rejects(rig.run(["sessions", "end"]), /the id of a session or --all-others/);

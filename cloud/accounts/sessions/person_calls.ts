@@ -19,7 +19,12 @@ export function personOf(scope: Scope): Person {
 
 /** Where a call comes from. */
 export function originOf(context: HandlerContext): { address: string; client: string } {
-  const client = context.requestHeader.get("viam_client") ??
-    context.requestHeader.get("user-agent") ?? "";
+  const { requestHeader: header } = context;
+  const client = header.get("viam_client") ?? programOf(header.get("user-agent") ?? "");
   return { address: context.values.get(peerKey).address, client };
+}
+
+/** Without the gRPC library, which adds itself behind the program's name. */
+function programOf(userAgent: string): string {
+  return userAgent.replace(/ grpc-[a-z-]+\/\S+$/, "");
 }

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import { buildInfo } from "../../../shared/base/build_info/build_info.ts";
 import { UsageError } from "../../../shared/base/flags/flags.ts";
 import { Secret } from "../../../shared/base/redaction/secret.ts";
 import { CloudConnection } from "../../../shared/cloud/client/connection.ts";
@@ -21,6 +22,7 @@ export function openRemoteCloud(address: string, values: PlaceValues, log: Logge
     appAddress: url,
     credentials: { type: "api-key", entity: keyId, payload: new Secret(key) },
     allowInsecure: values["allow-insecure-creds"],
+    userAgent: `machine-cloud/${buildInfo.version}`,
     log,
   });
   return {

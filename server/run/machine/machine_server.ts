@@ -1,4 +1,5 @@
 /** One running machine: opens its state, chooses where its configuration comes from, runs, ends. */
+import { buildInfo } from "../../../shared/base/build_info/build_info.ts";
 import type { CloudCredentials } from "../../../shared/cloud/auth/cloud_credentials.ts";
 import { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import { parseCredentials } from "../../../shared/cloud/credentials/credentials_file.ts";
@@ -110,6 +111,7 @@ function openCloud(
       appAddress: machine.appAddress,
       credentials,
       allowInsecure,
+      userAgent: `machine-server/${buildInfo.version}`,
       log: log.child("networking"),
     });
   const connection = connect(machine.credentials);

@@ -31,6 +31,8 @@ export interface CloudConnectionOptions {
   readonly credentials: CloudCredentials | AccessToken | undefined;
   /** What is sent as {@link CLIENT_HEADER}. Default: nothing. */
   readonly client?: "cli";
+  /** The program that calls, `name/version`, as people see it in the list of their sessions. */
+  readonly userAgent?: string;
   /** Send credentials over plaintext to another host. Default false. */
   readonly allowInsecure?: boolean;
   /** PEM text of the authority to trust. Default: the system's. */
@@ -60,8 +62,9 @@ export class CloudConnection {
 
   private constructor(options: CloudConnectionOptions) {
     this.#options = options;
-    const { appAddress: baseUrl, ca, http2 = hasReliableHttp2(), fewValues = false } = options;
-    const wired = { baseUrl, ca, fewValues, interceptors: [this.#authenticated()] };
+    const { appAddress: baseUrl, ca, userAgent, fewValues = false } = options;
+    const { http2 = hasReliableHttp2() } = options;
+    const wired = { baseUrl, ca, userAgent, fewValues, interceptors: [this.#authenticated()] };
     // 70 ms of a start, and a program may serve before it needs its cloud.
     this.#plain = lazyTransport(async () => {
       if (http2) {
@@ -100,8 +103,10 @@ export class CloudConnection {
 
   #authenticated(): Interceptor {
     return (next) => async (request) => {
-      const { credentials, client } = this.#options;
+      const { credentials, client, userAgent } = this.#options;
       if (client !== undefined) request.header.set(CLIENT_HEADER, client);
+      // Native gRPC takes it from the connection alone.
+      if (userAgent !== undefined) request.header.set("user-agent", userAgent);
       const isOpen = request.service.typeName === AuthService.typeName || !credentials;
       if (isOpen) return await next(request);
       if (credentials.type === "access-token") {

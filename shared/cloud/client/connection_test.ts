@@ -134,6 +134,29 @@ Deno.test("open() refuses to send credentials over plaintext to another host", (
 
 for (const http2 of [true, false]) {
   const runtime = http2 ? "" : ", without native gRPC";
+  Deno.test(`userAgent is what the cloud reads${runtime}`, async () => {
+    const router = new RpcRouter().service(RobotService, {
+      needsRestart: (_request, { requestHeader }) => ({
+        id: requestHeader.get("user-agent") ?? "",
+      }),
+    });
+    const listen = { hostname: "127.0.0.1", port: 0 };
+    const server = await RpcServer.start({ router, listen, interceptors: [] });
+    const connection = CloudConnection.open({
+      http2,
+      appAddress: `http://127.0.0.1:${server.address.port}`,
+      credentials: undefined,
+      userAgent: "program/1.2",
+      log: memoryLogger(),
+    });
+    assert.match(
+      (await connection.client(RobotService).needsRestart({})).id,
+      /^program\/1\.2( |$)/,
+    );
+    connection.close();
+    await server.close({ graceMs: 100 });
+  });
+
   Deno.test(`fewValues fails calls whose answers have too many values${runtime}`, async () => {
     const empty = Array.from({ length: 300_000 }, () => ({}));
     const router = new RpcRouter()

@@ -23,6 +23,8 @@ export interface GrpcChannelOptions {
   readonly ca?: string | undefined;
   /** Longest pause between attempts to connect; default 10 s. */
   readonly maxReconnectMs?: number;
+  /** What the caller calls itself, `name/version`. Default: the library's name. */
+  readonly userAgent?: string | undefined;
 }
 
 /** Calls to one address. It connects when first used and reconnects automatically. */
@@ -42,6 +44,7 @@ export class GrpcChannel implements CallChannel {
       "grpc.min_reconnect_backoff_ms": 250,
       "grpc.max_reconnect_backoff_ms": options.maxReconnectMs ?? 10_000,
       "grpc.enable_channelz": 0,
+      ...(options.userAgent !== undefined && { "grpc.primary_user_agent": options.userAgent }),
     });
   }
 
