@@ -20,9 +20,9 @@ type Library = typeof import("openid-client");
 const CALL_LIMIT_S = 10;
 /** Documents of issuers have a few KiB. */
 const LONGEST_ANSWER = 1024 * 1024;
-/** How long what the issuer reports of itself is kept. */
+/** How long what the issuer reports of itself counts for people who come back from it. */
 const DISCOVERY_MS = 60 * 60_000;
-/** An issuer that did not answer is left alone so long. */
+/** How long the issuer is left alone once it was queried, whether it answered or not. */
 const PAUSE_MS = 5_000;
 /** How far the issuer's clock may be off. */
 const TOLERANCE_S = 60;
@@ -35,7 +35,10 @@ interface Discovered {
 /** An OpenID Connect issuer: authorization code flow with PKCE, state and nonce. */
 export class Issuer {
   readonly name: string;
-  #discovered: { readonly at: number; readonly promise: Promise<Discovered> } | undefined;
+  /** What it reported last, and when. */
+  #known: { readonly at: number; readonly discovered: Discovered } | undefined;
+  /** The newest query, and until when no other is sent. */
+  #asked: { readonly promise: Promise<Discovered>; until: number } | undefined;
 
   constructor(
     private readonly settings: SingleSignOnSettings,
@@ -49,12 +52,13 @@ export class Issuer {
   }
 
   /**
-   * Where the browser is sent.
+   * Where the browser is sent: only to an issuer that answers just now, as another keeps the person
+   * on an error page of the browser's.
    *
    * @throws {ConnectError} UNAVAILABLE when the issuer does not answer
    */
   async authorization(redirectUri: string): Promise<{ url: URL; checks: AuthorizationChecks }> {
-    const { library, configuration } = await this.#discover();
+    const { library, configuration } = await this.#reach();
     const checks = {
       state: library.randomState(),
       nonce: library.randomNonce(),
@@ -78,7 +82,7 @@ export class Issuer {
    * @throws {ConnectError} UNAUTHENTICATED for an answer that does not hold, UNAVAILABLE
    */
   async identity(callback: URL, checks: AuthorizationChecks): Promise<IssuedIdentity> {
-    const { library, configuration } = await this.#discover();
+    const { library, configuration } = await this.#discovered();
     try {
       const tokens = await library.authorizationCodeGrant(configuration, callback, {
         expectedState: checks.state,
@@ -124,7 +128,7 @@ export class Issuer {
     });
     const isOurs = error instanceof library.ClientError ||
       error instanceof library.ResponseBodyError;
-    return isOurs && !isNetworkFailure(error)
+    return isOurs && !isAway(error)
       ? refusal(
         "ISSUER_FAILED",
         { name: this.name },
@@ -144,19 +148,26 @@ export class Issuer {
     );
   }
 
-  async #discover(): Promise<Discovered> {
-    const now = this.deps.clock.monotonicMs();
-    const kept = this.#discovered;
-    if (kept && now - kept.at < DISCOVERY_MS) return await kept.promise;
-    const promise = this.#ask();
-    const entry = { at: now, promise };
-    this.#discovered = entry;
-    promise.catch(() => {
-      // What was known before is better than nothing; otherwise it is queried again after a pause.
-      if (this.#discovered !== entry) return;
-      this.#discovered = { at: now - DISCOVERY_MS + PAUSE_MS, promise: kept?.promise ?? promise };
-    });
-    return await promise.catch((error) => kept?.promise ?? Promise.reject(error));
+  /** What was known before is better than nothing. */
+  async #discovered(): Promise<Discovered> {
+    const known = this.#known;
+    if (known && this.deps.clock.monotonicMs() - known.at < DISCOVERY_MS) return known.discovered;
+    return await this.#reach().catch((error) => known?.discovered ?? Promise.reject(error));
+  }
+
+  /** @throws {ConnectError} UNAVAILABLE when it does not answer, or did not a moment ago */
+  async #reach(): Promise<Discovered> {
+    const now = () => this.deps.clock.monotonicMs();
+    if (this.#asked && now() < this.#asked.until) return await this.#asked.promise;
+    const asked = { promise: this.#ask(), until: Number.POSITIVE_INFINITY };
+    this.#asked = asked;
+    try {
+      const discovered = await asked.promise;
+      this.#known = { at: now(), discovered };
+      return discovered;
+    } finally {
+      asked.until = now() + PAUSE_MS;
+    }
   }
 
   async #ask(): Promise<Discovered> {
@@ -226,8 +237,10 @@ function clientAuthentication(
     : library.ClientSecretPost(secret);
 }
 
-function isNetworkFailure(error: unknown): boolean {
+/** It cannot be reached, or what stands before it says so. */
+function isAway(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof Response) return cause.status >= 500;
   if (!(cause instanceof Error)) return false;
   return cause instanceof TypeError || ["TimeoutError", "AbortError"].includes(cause.name);
 }

@@ -12,7 +12,7 @@ const document = {
   jwks_uri: `${URL_OF_ISSUER}/jwks`,
 };
 
-function issuerOf(answer: () => Response) {
+function issuerOf(answer: (url: string) => Response) {
   const clock = new FakeClock();
   let asked = 0;
   const settings = {
@@ -21,9 +21,9 @@ function issuerOf(answer: () => Response) {
   const issuer = new Issuer(settings, {
     clock,
     log: memoryLogger("test"),
-    fetch: () => {
+    fetch: (input) => {
       asked++;
-      return Promise.resolve(answer());
+      return Promise.resolve(answer(String(input)));
     },
   });
   return { clock, issuer, asked: () => asked };
@@ -49,11 +49,29 @@ Deno.test("Issuer asks one that is down only now and then, and works when it is 
   assert.equal(query["code_challenge_method"], "S256");
   assert.deepEqual([query["state"], query["nonce"]], [checks.state, checks.nonce]);
   assert.ok(!url.href.includes(checks.verifier));
+});
 
-  isUp = false;
-  await clock.advance(2 * 60 * 60_000);
+Deno.test("Issuer sends nobody to one that went down, and keeps what it knows for who comes back", async () => {
+  let isUp = true;
+  const { clock, issuer, asked } = issuerOf((url) =>
+    isUp && url.includes("/.well-known/")
+      ? Response.json(document)
+      : new Response("no", { status: 502 })
+  );
+  const begun = await issuer.authorization("https://c/done");
   await issuer.authorization("https://c/done");
-  assert.equal(asked(), 3, "what was known before counts on");
+  assert.equal(asked(), 1, "it answered a moment ago");
+  isUp = false;
+  await clock.advance(6_000);
+  for (let i = 0; i < 3; i++) {
+    assert.equal(await codeOf(issuer.authorization("https://c/done")), Code.Unavailable);
+  }
+  assert.equal(asked(), 2);
+
+  await clock.advance(2 * 60 * 60_000);
+  const back = new URL(`https://c/done?code=1&state=${begun.checks.state}`);
+  assert.equal(await codeOf(issuer.identity(back, begun.checks)), Code.Unavailable);
+  assert.equal(asked(), 4, "its document and its token endpoint");
 });
 
 Deno.test("Issuer takes no endless answer, and none that is another issuer's", async () => {
