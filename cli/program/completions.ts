@@ -80,8 +80,7 @@ _${program}() {
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in -*) continue ;; esac
     next="\${typed:+$typed }$word"
-    _${program}_words "$next" || break
-    typed=$next
+    _${program}_words "$next" && typed=$next
   done
   _${program}_words "$typed"
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}")
@@ -114,8 +113,7 @@ _${program}() {
   for word in \${words[2,CURRENT-1]}; do
     [[ $word == -* ]] && continue
     next="\${typed:+$typed }$word"
-    _${program}_items "$next" || break
-    typed=$next
+    _${program}_items "$next" && typed=$next
   done
   _${program}_items "$typed"
   _describe ${program} items || _files
@@ -125,25 +123,34 @@ compdef _${program} ${program}
 }
 
 function fish(program: string, words: readonly Words[]): string {
-  const lines = words.flatMap(({ after, next }) =>
-    next.map(([word, text]) => {
-      const condition = quoted(`__${program}_after ${quoted(after).replaceAll("'", '"')}`);
-      const what = word.startsWith("--") ? `-l ${word.slice(2)}` : `-f -a ${word}`;
-      return `complete -c ${program} -n ${condition} ${what} -d ${quoted(text)}`;
-    })
-  );
-  const known = words.map(({ after }) => quoted(after)).join(" ");
+  const cases = words.map(({ after, next }) => {
+    const items = next.flatMap(([word, text]) => [quotedInFish(word), quotedInFish(text)]);
+    return `    case ${quotedInFish(after)}\n      printf '%s\\t%s\\n' ${items.join(" ")}`;
+  });
   return `# Completions of ${program} for fish.
-function __${program}_after
+function __${program}_words
+  switch "$argv[1]"
+${cases.join("\n")}
+    case '*'
+      return 1
+  end
+end
+function __${program}_items
   set -l typed
   for word in (commandline -opc)[2..-1]
     string match -q -- '-*' $word; and continue
-    set -l next (string join ' ' $typed $word)
-    contains -- "$next" ${known}; or break
-    set typed $typed $word
+    set -l next (string trim -- "$typed $word")
+    __${program}_words "$next" >/dev/null; and set typed $next
   end
-  test (string join ' ' $typed) = $argv[1]
+  __${program}_words "$typed"
 end
-${lines.join("\n")}
+function __${program}_has_items
+  set -l start (string escape --style=regex -- (commandline -ct))
+  __${program}_items | string match -q -r -- "^$start"
+end
+complete -c ${program} -n __${program}_has_items -f -k -a '(__${program}_items)'
 `;
 }
+
+/** Unlike in other shells, a backslash counts between single quotes. */
+const quotedInFish = (text: string) => `'${text.replaceAll(/[\\']/g, "\\$&")}'`;

@@ -65,17 +65,47 @@ for (const [shell, args] of Object.entries(SHELLS) as [keyof typeof SHELLS, stri
   });
 }
 
-Deno.test("bash completes commands, their options, and what follows an option", async () => {
-  const { out } = await runMachine(["completions", "bash"]);
-  const complete = async (...words: string[]) => {
-    const list = words.map((word) => `'${word}'`).join(" ");
-    const script = `${out}\nCOMP_WORDS=(machine ${list}); COMP_CWORD=${words.length}; _machine; ` +
-      'echo "${COMPREPLY[*]}"';
-    const { stdout } = await new Deno.Command("bash", { args: ["-c", script] }).output();
-    return new TextDecoder().decode(stdout).trim();
-  };
-  assert.equal(await complete("mach"), "machines");
-  assert.equal(await complete("config", "re"), "restore");
-  assert.equal(await complete("logs", "--fol"), "--follow");
-  assert.equal(await complete("config", "get", "--rev"), "--revision");
-});
+/** What a shell makes of `machine` and some words, the last of which is being typed. */
+const COMPLETE: Record<keyof typeof SHELLS, (file: string, line: string) => string> = {
+  bash: (file, line) =>
+    `source ${file}; COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _machine
+     echo "\${COMPREPLY[*]}"`,
+  // Tab in a terminal, then a key that writes down what is typed by then.
+  zsh: (file, line) =>
+    `zmodload zsh/zpty; zpty z TERM=dumb zsh -f -i
+     zpty -w z "autoload -U compinit; compinit -u -D; source ${file}"
+     zpty -w z 'shown() { print -r -- "$BUFFER" > ${file}.typed; exit }; zle -N shown'
+     zpty -w z "bindkey '^O' shown; echo read''y"
+     zpty -r -m z text '*ready*'
+     zpty -w -n z '${line}'$'\t\x0f'
+     while zpty -r z text; do :; done
+     cat ${file}.typed; rm ${file}.typed`,
+  fish: (file, line) => `source ${file}; complete -C '${line}' | string replace -r '\t.*' ''`,
+};
+
+for (const shell of Object.keys(SHELLS) as (keyof typeof SHELLS)[]) {
+  Deno.test({
+    name: `${shell} completes commands, their options, and what follows an option`,
+    ignore: shell !== "bash" && ignoreWithout(import.meta.url, shell),
+    async fn() {
+      const { out } = await runMachine(["completions", shell]);
+      const path = await Deno.makeTempFile();
+      await Deno.writeTextFile(path, out);
+      const cases: [string, string][] = [
+        ["machine mach", "machines"],
+        ["machine config re", "restore"],
+        ["machine logs --fol", "--follow"],
+        ["machine config get --rev", "--revision"],
+        ["machine config get demo --rev", "--revision"],
+        ["machine --org acme machines li", "list"],
+      ];
+      for (const [line, word] of cases) {
+        const args = ["-c", COMPLETE[shell](path, line)];
+        const { stdout, stderr } = await new Deno.Command(shell, { args }).output();
+        const last = new TextDecoder().decode(stdout).trim().split(" ").at(-1);
+        assert.equal(last, word, `${line}: ${new TextDecoder().decode(stderr)}`);
+      }
+      await Deno.remove(path);
+    },
+  });
+}
