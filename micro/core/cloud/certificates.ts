@@ -70,16 +70,20 @@ export class Certificates {
       use(this.#current);
       return true;
     } catch (error) {
-      this.#failed(textOf(error));
+      this.#failed(error);
       return false;
     }
   }
 
-  #failed(problem: string): void {
+  #failed(error: unknown): void {
+    const problem = textOf(error);
     if (this.#closed || problem === this.#problem) return;
     this.#problem = problem;
     const { log } = this.options;
-    log.write("warn", "serving", `there is no new certificate for the port: ${problem}`);
+    // As at each start, until there is a network: nothing is wrong with the certificate.
+    const isAway = error instanceof RpcError && error.code === "unavailable";
+    const text = `there is no new certificate for the port: ${problem}`;
+    log.write(isAway ? "debug" : "warn", "serving", text);
   }
 
   #kept(): Certificate | undefined {

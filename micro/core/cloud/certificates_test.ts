@@ -48,6 +48,8 @@ Deno.test("Certificates keeps what the cloud issues, and takes another one withi
   again.state.error = new RpcError("unavailable", "no network");
   again.certificates.start();
   assert.deepEqual(again.used, ["second key"]);
+  await host.advance(HOUR);
+  assert.deepEqual(host.lines.filter((line) => line.startsWith("warn")), []);
   again.certificates.close();
 });
 
