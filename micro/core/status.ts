@@ -35,8 +35,17 @@ export function machineStatus(
   };
 }
 
-/** Unix time of a moment of the device's clock. Milliseconds; 0 as long as nobody knows. */
-export function wallTime(host: Pick<Host, "now" | "wallClock">, at: number): number {
+/** A clock that is before this was not set yet, or lost its time. */
+const EARLIEST_MS = Date.UTC(2025, 0, 1);
+
+/** Unix time. Milliseconds; 0 as long as nobody knows. */
+export function wallNow(host: Pick<Host, "wallClock">): number {
   const wall = host.wallClock();
+  return wall < EARLIEST_MS ? 0 : wall;
+}
+
+/** The same of a moment of the device's clock. */
+export function wallTime(host: Pick<Host, "now" | "wallClock">, at: number): number {
+  const wall = wallNow(host);
   return wall === 0 ? 0 : wall - (host.now() - at);
 }

@@ -5,7 +5,7 @@ import type { LogQueue } from "../log/log_queue.ts";
 import type { Input } from "../proto/codec.ts";
 import { WireError } from "../proto/wire.ts";
 import { RpcError, textOf } from "../rpc/errors.ts";
-import { wallTime } from "../status.ts";
+import { wallNow, wallTime } from "../status.ts";
 import type { CloudClient } from "./cloud_client.ts";
 
 /** Time between two requests for the configuration without a stream that works. Milliseconds. */
@@ -255,8 +255,8 @@ export class CloudLink {
     const backoff = new Backoff(host, LOG_PAUSE_MS, 30_000);
     while (!this.#closed) {
       const lines = log.peek(MOST_LINES_A_CALL);
-      // Before somebody set the clock no line has a time.
-      if (lines.length === 0 || host.wallClock() === 0) {
+      // Before the clock is set no line has a time.
+      if (lines.length === 0 || wallNow(host) === 0) {
         await this.#waiters.log.wait(LOG_PAUSE_MS);
         continue;
       }

@@ -9,7 +9,7 @@ import { toJson } from "../proto/json.ts";
 import { methodOf, SERVICES } from "../resources/apis.ts";
 import type { ResourceGraph } from "../resources/graph.ts";
 import { RpcError, textOf } from "../rpc/errors.ts";
-import { wallTime } from "../status.ts";
+import { wallNow, wallTime } from "../status.ts";
 
 /** Captured readings that wait for the cloud, by the length of their JSON. */
 const MOST_WAITING = 32 * 1024;
@@ -154,7 +154,7 @@ export class DataCapture {
   async #upload(): Promise<void> {
     const { client, host, log } = this.options;
     // Data without a time would be worth nothing.
-    if (!client || host.wallClock() === 0) return;
+    if (!client || wallNow(host) === 0) return;
     this.#uploading = true;
     try {
       for (const running of this.#running) {
