@@ -18,7 +18,7 @@ import {
   type TlsFront,
 } from "./firmware_board.ts";
 
-/** An image takes minutes where many other programs run: its hash is computed in the script. */
+/** An image takes minutes where many other programs run. */
 const DEADLINE_MS = 600_000;
 const MOST_BYTES = 2e6;
 /** Of the heap in use, with five resources and TLS. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
-import { generateKeyPairSync, sign } from "node:crypto";
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { noSourcesBecause } from "../../tools/micro/sources.ts";
@@ -221,18 +221,19 @@ probeTest("an update runs once, stays when confirmed, and goes back when not", a
     return `${version} ${confirmed}`;
   };
   const update = { op: "update", port, size: image.length } as const;
+  const taken = { sha256: createHash("sha256").update(image).digest("hex") };
 
-  assert.deepEqual(await probe.ask({ ...update, activate: false }), {});
+  assert.deepEqual(await probe.ask({ ...update, activate: false }), taken);
   assert.equal(await restart(), "1.0.0 true", "an image that was not activated runs");
   const short = await probe.ask({ ...update, size: image.length + 1, activate: true });
   assert.match(String(short["error"]), /not whole/);
   assert.equal(await restart(), "1.0.0 true", "an image that is not whole runs");
 
-  assert.deepEqual(await probe.ask({ ...update, activate: true }), {});
+  assert.deepEqual(await probe.ask({ ...update, activate: true }), taken);
   assert.equal(await restart(), "2.0.0 false");
   assert.equal(await restart(), "1.0.0 true", "an image that was not confirmed stays");
 
-  assert.deepEqual(await probe.ask({ ...update, activate: true }), {});
+  assert.deepEqual(await probe.ask({ ...update, activate: true }), taken);
   assert.equal(await restart(), "2.0.0 false");
   await probe.ask({ op: "confirm" });
   assert.equal(await restart(), "2.0.0 true", "a confirmed image does not stay");

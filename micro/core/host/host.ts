@@ -139,6 +139,8 @@ export interface Firmware {
   /** Erases the other slot for an image of `size` bytes. Throws when it does not fit. */
   begin(size: number): void;
   write(bytes: Uint8Array): void;
+  /** SHA-256 of what was written since {@link begin}: 32 bytes. */
+  digest(): Uint8Array;
   /** Ends writing. With `activate` the next start runs the new image, else it is dropped. */
   finish(activate: boolean): void;
   /** The image that runs is good: it stays. */

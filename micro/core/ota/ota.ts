@@ -2,7 +2,6 @@ import type { JsonObject } from "../../../shared/gen/micro/messages.ts";
 import { type FileReader, FirstFile } from "../archive/first_file.ts";
 import { ArchiveError, Gunzip } from "../archive/inflate.ts";
 import { fromHex, hex, sameBytes } from "../bytes/bytes.ts";
-import { Sha256 } from "../bytes/sha256.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import type { Firmware, Host, TimerId } from "../host/host.ts";
 import { HttpClient, type Origin, parseOrigin } from "../http/client.ts";
@@ -238,7 +237,6 @@ export class Ota {
       if (silence !== undefined) host.clearTimer(silence);
       silence = host.setTimer(SILENCE_MS, () => client.close("the image's server is silent"));
     };
-    const hash = new Sha256();
     let left = 0;
     const image: FileReader = {
       onStart(size) {
@@ -250,7 +248,6 @@ export class Ota {
       },
       onBytes(bytes) {
         left -= bytes.length;
-        hash.update(bytes);
         firmware.write(bytes);
       },
     };
@@ -298,7 +295,7 @@ export class Ota {
       client.close();
     }
     if (left !== 0 || isArchive && !file.done) throw new Error("the image is cut off");
-    if (!sameBytes(hash.digest(), sha256)) {
+    if (!sameBytes(firmware.digest(), sha256)) {
       throw new WrongImage("the image has another hash than attributes.sha256");
     }
   }

@@ -201,14 +201,28 @@ FUNCTION(fw_confirmed) {
   return JS_NewBool(ctx, firmware_confirmed());
 }
 
+/** Of the image that is being written. */
+static mbedtls_sha256_context image_hash;
+
 FUNCTION(fw_begin) {
+  mbedtls_sha256_init(&image_hash);
+  mbedtls_sha256_starts(&image_hash, 0);
   return outcome(ctx, firmware_begin(double_of(ctx, args[0])));
 }
 
 FUNCTION(fw_write) {
   size_t length;
   const uint8_t *bytes = bytes_of(ctx, args[0], &length);
-  return bytes ? outcome(ctx, firmware_write(bytes, length)) : JS_EXCEPTION;
+  if (!bytes) return JS_EXCEPTION;
+  mbedtls_sha256_update(&image_hash, bytes, length);
+  return outcome(ctx, firmware_write(bytes, length));
+}
+
+FUNCTION(fw_digest) {
+  uint8_t digest[32];
+  mbedtls_sha256_context hash = image_hash;
+  mbedtls_sha256_finish(&hash, digest);
+  return JS_NewUint8ArrayCopy(ctx, digest, sizeof digest);
 }
 
 FUNCTION(fw_finish) {
@@ -315,6 +329,7 @@ static const struct {
     {"firmwareConfirmed", fw_confirmed, 0},
     {"firmwareBegin", fw_begin, 1},
     {"firmwareWrite", fw_write, 1},
+    {"firmwareDigest", fw_digest, 0},
     {"firmwareFinish", fw_finish, 1},
     {"firmwareConfirm", fw_confirm, 0},
     {"firmwareRollBack", fw_roll_back, 0},

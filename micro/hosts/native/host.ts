@@ -165,6 +165,7 @@ function firmwareOf(native: Native, version: string): Firmware {
     },
     begin: (size) => native.firmwareBegin(size),
     write: (bytes) => native.firmwareWrite(bytes),
+    digest: () => native.firmwareDigest(),
     finish: (activate) => native.firmwareFinish(activate),
     confirm: () => native.firmwareConfirm(),
     rollBack: () => native.firmwareRollBack(),

@@ -34,6 +34,7 @@ export interface Native {
   firmwareConfirmed(): boolean;
   firmwareBegin(size: number): void;
   firmwareWrite(bytes: Uint8Array): void;
+  firmwareDigest(): Uint8Array;
   firmwareFinish(activate: boolean): void;
   firmwareConfirm(): void;
   firmwareRollBack(): void;

@@ -1,5 +1,6 @@
 // A script for a native host that does what a test asks for, one line of JSON a connection, in place
 // of the machine.
+import { fromHex, hex } from "../../core/bytes/bytes.ts";
 import { fromUtf8, utf8 } from "../../core/bytes/utf8.ts";
 import type { Connection, Host } from "../../core/host/host.ts";
 import { nativeHost } from "../native/host.ts";
@@ -56,12 +57,13 @@ function update(host: Host, { port, size, activate }: Ask & { op: "update" }, re
       }
     },
     onEnd() {
+      const sha256 = hex(firmware.digest());
       try {
         firmware.finish(activate);
       } catch (error) {
         problem ??= String(error);
       }
-      reply({ error: problem });
+      reply({ error: problem, sha256 });
     },
     onError: (error) => reply({ error }),
   });
@@ -79,9 +81,6 @@ function download(connection: Connection, total: number): () => void {
     connection.end();
   };
 }
-
-const hex = (text: string): Uint8Array =>
-  Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
 function answer(host: Host, ask: Ask, reply: Reply, connection: Connection): (() => void) | void {
   switch (ask.op) {
@@ -117,7 +116,8 @@ function answer(host: Host, ask: Ask, reply: Reply, connection: Connection): (()
     }
     case "check": {
       const message = utf8(ask.message);
-      const valid = host.verifyEd25519(hex(ask.key), message, hex(ask.signature));
+      const bytes = (text: string) => fromHex(text) ?? new Uint8Array(0);
+      const valid = host.verifyEd25519(bytes(ask.key), message, bytes(ask.signature));
       return reply({ valid, sha256: [...host.sha256(message)] });
     }
     case "listen": {
