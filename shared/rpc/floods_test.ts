@@ -70,7 +70,8 @@ class Flooder {
   async sentAway(): Promise<void> {
     await waitFor(() => this.code !== undefined, { deadlineMs: 60_000, what: "GOAWAY" });
     assert.equal(this.code, ErrorCode.enhanceYourCalm);
-    if (!this.socket.destroyed) await once(this.socket, "close");
+    // Not once(): that rejects when the server's end comes as a reset.
+    await waitFor(() => this.socket.destroyed, { deadlineMs: 60_000, what: "the socket's end" });
   }
 }
 
