@@ -8,9 +8,9 @@ import { removeIfExists } from "../../../shared/base/files/atomic_write.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import type { ChildOptions } from "./child.ts";
-import { Bench } from "./bench.ts";
+import { Bench, childProgram } from "./bench.ts";
+import { runToEnd } from "../../e2e/run_to_end.ts";
 
-const CHILD = new URL("./child.ts", import.meta.url).pathname;
 const GUARD = new URL("../../../agent/updates/guard/", import.meta.url).pathname;
 /** A version starts up to six times in one launch; each start of Deno may wait for a busy host. */
 const DEADLINE_MS = 120_000;
@@ -84,6 +84,7 @@ export class AgentBench implements AsyncDisposable {
       ...(wanted ? { agent: wanted } : {}),
       ...options,
     });
+    const child = [Deno.execPath(), ...await childProgram()].map((word) => `"${word}"`).join(" ");
     // When it is killed the power goes: its launcher dies with it.
     const text = `#!/bin/sh
 ${script}
@@ -99,8 +100,8 @@ if [ -n "\${TRACE:-}" ]; then
   export MACHINE_FAULT_TRACE="$TRACE-${name}$again"
 fi
 [ -n "\${FAULT_VERSION:-}" ] ||
-  exec "${Deno.execPath()}" run -A --no-check --quiet "${CHILD}" '${json}'
-"${Deno.execPath()}" run -A --no-check --quiet "${CHILD}" '${json}'
+  exec ${child} '${json}'
+${child} '${json}'
 code=$?
 [ $code -ne 137 ] || kill -KILL $PPID
 exit $code
@@ -151,14 +152,11 @@ exit $code
     env: Readonly<Record<string, string>>,
     mayBeKilled: boolean,
   ): Promise<readonly Said[] | undefined> {
-    const launcher = new Deno.Command(guardFiles(this.dir).launcher, {
+    const { code, signal, stdout, stderr } = await runToEnd(guardFiles(this.dir).launcher, {
       env: { ...await this.#boot(), ...env },
       clearEnv: true,
-      stdout: "piped",
-      stderr: "piped",
-      signal: AbortSignal.timeout(DEADLINE_MS),
+      limitMs: DEADLINE_MS,
     });
-    const { code, signal, stdout, stderr } = await launcher.output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     if (signal === "SIGKILL" && mayBeKilled) return undefined;
     assert.equal(code, 0, `${text(stdout)}\n${text(stderr)}`);

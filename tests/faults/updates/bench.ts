@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { SnapshotState } from "../../../agent/updates/updater/snapshot.ts";
 import type { Target } from "../../../agent/updates/updater/target.ts";
+import { bundledChild } from "../../../shared/base/faults/child_bundles.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { connect } from "../../../shared/base/store/connect.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
@@ -10,9 +11,15 @@ import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { ChildOptions } from "./child.ts";
 import { type Machine, type MachineOptions, shortStatus, startMachine } from "./machine.ts";
 import { Answering, type Behaviour, makeVersion, prepareHome } from "./versions.ts";
+import { runToEnd } from "../../e2e/run_to_end.ts";
 
-const CHILD = new URL("./child.ts", import.meta.url).pathname;
+const FOLDER = new URL("./", import.meta.url).pathname;
 const DEADLINE_MS = 60_000;
+
+/** Arguments of Deno, without {@link ChildOptions}, that run an agent. */
+export async function childProgram(): Promise<string[]> {
+  return await bundledChild(await Deno.readTextFile(join(FOLDER, "child.ts")), FOLDER);
+}
 
 /** How a child of a test ended. */
 export interface ChildEnd {
@@ -72,17 +79,10 @@ export class Bench implements AsyncDisposable {
     options: Omit<MachineOptions, "dir">,
     env: Readonly<Record<string, string>> = {},
   ): Promise<ChildEnd> {
-    const child = new Deno.Command(Deno.execPath(), {
-      args: [
-        ...["run", "-A", "--no-check", "--quiet", CHILD],
-        JSON.stringify({ dir: this.dir, ...options }),
-      ],
+    const { code, signal, stdout, stderr } = await runToEnd(Deno.execPath(), {
+      args: [...await childProgram(), JSON.stringify({ dir: this.dir, ...options })],
       env: { ...env, NO_COLOR: "1" },
-      stdout: "piped",
-      stderr: "piped",
-      signal: AbortSignal.timeout(DEADLINE_MS),
     });
-    const { code, signal, stdout, stderr } = await child.output();
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code, signal, stdout: text(stdout), stderr: text(stderr) };
   }
@@ -90,10 +90,7 @@ export class Bench implements AsyncDisposable {
   /** Runs an agent as a process of its own that is killed after so long; its servers stay. */
   async killedChild(options: Partial<ChildOptions>, afterMs: number): Promise<void> {
     const child = new Deno.Command(Deno.execPath(), {
-      args: [
-        ...["run", "-A", "--no-check", "--quiet", CHILD],
-        JSON.stringify({ dir: this.dir, ...options }),
-      ],
+      args: [...await childProgram(), JSON.stringify({ dir: this.dir, ...options })],
       stdout: "null",
       stderr: "null",
     }).spawn();
@@ -189,6 +186,6 @@ export function logOf({ log }: Machine): string {
 }
 
 async function run(program: string, ...args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(program, { args, stdout: "null" }).output();
+  const { success, stderr } = await runToEnd(program, { args, stdout: "null" });
   if (!success) throw new Error(`${program}: ${new TextDecoder().decode(stderr)}`);
 }
