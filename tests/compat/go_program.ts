@@ -1,6 +1,7 @@
 /** Programs in Go that tests are run against. */
 import { fileURLToPath } from "node:url";
 import { noGoModulesBecause } from "../../shared/test_tools/probes.ts";
+import { LONG_MS, runToEnd } from "../e2e/run_to_end.ts";
 
 const FINDER = fileURLToPath(new URL("../../tools/go.sh", import.meta.url));
 
@@ -34,13 +35,14 @@ export async function buildGoProgram(
 
 async function build(path: string, source: string, cwd: string): Promise<string | undefined> {
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
-  const found = await new Deno.Command("sh", { args: [FINDER] }).output();
+  const found = await runToEnd("sh", { args: [FINDER], limitMs: LONG_MS });
   if (!found.success) return text(found.stderr);
   const go = text(found.stdout);
-  const { success, stderr } = await new Deno.Command(go, {
+  const { success, stderr } = await runToEnd(go, {
     args: ["build", "-o", path, source],
     cwd,
-  }).output();
+    limitMs: LONG_MS,
+  });
   if (success) return undefined;
   const reason = await noGoModulesBecause(go);
   if (reason !== undefined) return reason;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { withServer } from "../../shared/rpc/testing.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { buildGoProgram } from "./go_program.ts";
+import { LONG_MS, runToEnd } from "../e2e/run_to_end.ts";
 
 /** Cases of h2spec 2.2.1; those that fail are among them. */
 const LEAST_CASES = 140;
@@ -30,10 +31,11 @@ const program = await buildGoProgram({
 async function runH2spec(port: string): Promise<{ cases: number; failed: string[] }> {
   const report = await Deno.makeTempFile({ suffix: ".xml" });
   try {
-    await new Deno.Command(program.path, {
+    await runToEnd(program.path, {
       args: ["-h", "127.0.0.1", "-p", port, "-o", String(CASE_S), "-j", report],
       stdout: "null",
-    }).output();
+      limitMs: LONG_MS,
+    });
     const cases = (await Deno.readTextFile(report)).split("<testcase ").slice(1);
     const failed = cases.filter((one) => /<(failure|error)/.test(one)).map((one) =>
       `${/package="(.*?)"/.exec(one)?.[1]}: ${/classname="(.*?)"/.exec(one)?.[1]}`

@@ -20,7 +20,7 @@ rigTest(
     assert.equal(before["costmap"], false);
 
     server.signal("SIGKILL");
-    await server.exited;
+    await server.waitForEnd();
     await startNavigation(rig);
     const after = await tour(rig, "after");
     assert.deepEqual(after["locations"], ["dock", "door"]);

@@ -62,7 +62,7 @@ rigTest("the published Python SDK uses a machine over WebRTC", async (rig) => {
   assertTour(found);
   assert.equal(found.picture[1], pictureSha256);
   await server.waitForLine(openLine("own port"), DEADLINE_MS);
-  assert.equal((await program.exited).code, 0);
+  assert.equal((await program.waitForEnd()).code, 0);
   await server.waitForLine(/a WebRTC connection was closed/, DEADLINE_MS);
 });
 
@@ -90,7 +90,7 @@ rigTest(
     const program = await startTour(rig, "watch", `127.0.0.1:${rig.serverPort}`);
     await program.waitForLine(/"version"/, DEADLINE_MS);
     server.signal("SIGKILL", "group");
-    await server.exited;
+    await server.waitForEnd();
     await program.waitForLine(/"error"/, DEADLINE_MS);
     const again = rig.spawn("machine-server", ["-config", file, "-debug"]);
     await again.waitForLine(READY_LINE, DEADLINE_MS);

@@ -146,7 +146,7 @@ export class StockAgent implements AsyncDisposable {
     if (!this.#server) return;
     Deno.kill(this.#server.pid, "SIGTERM");
     const timer = setTimeout(() => void this.#server?.stop(0), STOP_TIMEOUT_MS);
-    const { code } = await this.#server.exited;
+    const { code } = await this.#server.waitForEnd();
     clearTimeout(timer);
     assert.equal(code, 0, this.#server.tail(20));
   }

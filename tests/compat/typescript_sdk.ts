@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { runToEnd } from "../e2e/run_to_end.ts";
 
 const FOLDER = new URL("typescript_sdk/", import.meta.url);
 
@@ -14,7 +15,7 @@ export async function runTypescriptSdk<T>(
   args: string[],
   patienceMs = 300_000,
 ): Promise<T> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const { success, stdout, stderr } = await runToEnd(Deno.execPath(), {
     args: [
       ...["run", "-A", "--no-check", "--frozen"],
       ...["--config", fileURLToPath(new URL("deno.json", FOLDER))],
@@ -22,9 +23,8 @@ export async function runTypescriptSdk<T>(
       ...args,
     ],
     cwd: FOLDER,
-    stdin: "null",
-    signal: AbortSignal.timeout(patienceMs),
-  }).output();
+    limitMs: patienceMs,
+  });
   if (!success) throw new Error(new TextDecoder().decode(stderr));
   return JSON.parse(new TextDecoder().decode(stdout)) as T;
 }

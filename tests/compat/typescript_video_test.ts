@@ -5,6 +5,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "../e2e/rig.ts";
 import { VideoBrowser } from "./video_page.ts";
+import { runToEnd } from "../e2e/run_to_end.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium", "ffmpeg");
 
@@ -46,9 +47,9 @@ async function pathWithout(rig: Rig, program: string): Promise<string> {
 
 /** Encoders that run below a process. */
 async function encoders(pid: number): Promise<number> {
-  const { stdout } = await new Deno.Command("ps", {
+  const { stdout } = await runToEnd("ps", {
     args: ["-o", "ppid=,comm=", "-e"],
-  }).output();
+  });
   return new TextDecoder().decode(stdout).split("\n")
     .filter((line) => new RegExp(`^\\s*${pid} ffmpeg`).test(line)).length;
 }
@@ -141,8 +142,7 @@ rigTest("an encoder that dies is started again, and viewers see on", async (rig)
   await page.call("connect", `127.0.0.1:${rig.serverPort}`, rig.serverUrl);
   await page.call("look", "front");
   const before = await page.until("front", "a picture", ({ frames }) => frames > 2);
-  const { success } = await new Deno.Command("pkill", { args: ["-KILL", "-P", `${pid}`, "ffmpeg"] })
-    .output();
+  const { success } = await runToEnd("pkill", { args: ["-KILL", "-P", `${pid}`, "ffmpeg"] });
   assert.ok(success);
   await page.until("front", "more frames", ({ frames }) => frames > before.frames + 20);
 }, { ignore });

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { OnlineState } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { programPath } from "../../tools/run/options.ts";
+import { bundlePrograms } from "../../tools/test/bundle_programs.ts";
 import { Program } from "../e2e/program.ts";
 import { freePort } from "../ports/free_port.ts";
 import type { ConsoleRig } from "./console_rig.ts";
@@ -53,20 +54,23 @@ export async function startMachine(
     credentials,
     JSON.stringify({ cloud: { id, secret, app_address: cloud.url } }),
   );
+  const binaries = Deno.env.get("MACHINE_TEST_BINARIES");
+  if (binaries === undefined) await bundlePrograms();
   const server = Program.start({
     name: "machine-server",
-    command: programPath(
-      "machine-server",
-      { binaries: Deno.env.get("MACHINE_TEST_BINARIES") },
-      ROOT,
-    ),
+    command: programPath("machine-server", { binaries }, ROOT),
     args: ["-config", credentials],
     env: { VIAM_HOME: join(dataDir, "server") },
   });
   const isOnline = async () => {
+    if (server.hasExited) return true;
     const { parts } = await app.getRobotParts({ robotId: made.machine_id });
     return parts[0]?.onlineState === OnlineState.ONLINE;
   };
-  await waitFor(isOnline, { ...WAIT, everyMs: 100 });
+  await waitFor(isOnline, { ...WAIT, everyMs: 100 }).catch(async (error) => {
+    await server.stop(0);
+    throw new Error(`machine-server did not come online:\n${server.tail()}`, { cause: error });
+  });
+  if (server.hasExited) throw server.endedError();
   return { server, [Symbol.asyncDispose]: async () => void await server.stop(10_000) };
 }

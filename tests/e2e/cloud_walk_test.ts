@@ -13,6 +13,7 @@ import { freePort } from "../ports/free_port.ts";
 import { eventually } from "./rig.ts";
 import { noSystemdBecause, SystemdComputer } from "./systemd_computer.ts";
 import { tinyProgram } from "./tiny_program.ts";
+import { LONG_MS, runToEnd } from "./run_to_end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DOCUMENT = new URL("../../docs/cloud.md", import.meta.url);
@@ -83,7 +84,7 @@ class Walk {
 
 async function prepare(computer: SystemdComputer): Promise<void> {
   for (const name of ["pam.d", "security", "login.defs", "nsswitch.conf", "default"]) {
-    await new Deno.Command("cp", { args: ["-a", `/etc/${name}`, computer.path("etc")] }).output();
+    await runToEnd("cp", { args: ["-a", `/etc/${name}`, computer.path("etc")] });
   }
   for (const folder of [computer.localPath("bin"), computer.path("etc/systemd/system")]) {
     await Deno.mkdir(folder, { recursive: true });
@@ -95,7 +96,7 @@ async function prepare(computer: SystemdComputer): Promise<void> {
       : computer.localPath(`bin/${name}`);
     await Deno.writeFile(here, tinyProgram(program, name), { mode: 0o755 });
     // From its sources a program is put together at its first start; users of services cannot.
-    await new Deno.Command(program, { args: ["-h"], stdout: "null", stderr: "null" }).output();
+    await runToEnd(program, { args: ["-h"], stdout: "null", stderr: "null", limitMs: LONG_MS });
   }
   const authority = await CertificateAuthority.open(computer.path("etc"), { now: new Date() });
   const names = ["cloud.example.com"];

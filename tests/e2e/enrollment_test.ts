@@ -69,7 +69,7 @@ Deno.test("a device killed while it waits for approval becomes one machine", asy
   assert.equal(device?.state, EnrollmentState.PENDING);
   assert.equal(device?.machineName, "kiosk-1");
   first.signal("SIGKILL", "group");
-  await first.exited;
+  await first.waitForEnd();
 
   await enrollment.approveEnrollment({ id: device?.id ?? "" });
   const again = rig.spawn("machine-agent", args, env);

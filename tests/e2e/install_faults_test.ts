@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { Computer, installTest, PLATFORM, ROOT } from "./install_testing.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 /** What is installed here: it writes down that it was started, and where it would be. */
 const PROGRAM = `#!/bin/sh
@@ -163,11 +164,10 @@ async function onHost(
     }
     await Deno.copyFile(`${ROOT}install/install.sh`, `${dir}/install.sh`);
     await Deno.chmod(`${dir}/install.sh`, 0o644);
-    const { code, stderr } = await new Deno.Command("sh", {
+    const { code, stderr } = await runToEnd("sh", {
       args: ["-c", `${prefix} sh ${dir}/install.sh`],
       env: { PATH: `${dir}:${Deno.env.get("PATH")}`, ...env },
-      stdin: "null",
-    }).output();
+    });
     assert.equal(code, 1);
     assert.match(saidOnce(new TextDecoder().decode(stderr)), says);
   } finally {

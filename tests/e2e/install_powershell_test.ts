@@ -5,6 +5,7 @@ import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../shared/test_tools/tools.ts";
 import { ROOT } from "./install_testing.ts";
 import { LeadingCloud, TESTDATA } from "./leading_cloud.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const noPwsh = ignoreBecause(
   import.meta.url,
@@ -14,13 +15,13 @@ const noPwsh = ignoreBecause(
 /** What tree-sitter's grammar of PowerShell finds in scripts; it needs no PowerShell. */
 async function parse(files: string[]): Promise<{ errors: string[]; functions: string[] }[]> {
   const folder = join(ROOT, "tests", "e2e", "powershell_grammar");
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const { success, stdout, stderr } = await runToEnd(Deno.execPath(), {
     args: [
       ...["run", "-A", "--no-check", "--frozen", "--quiet"],
       ...["--config", join(folder, "deno.json"), join(folder, "parse.mjs"), ...files],
     ],
     cwd: folder,
-  }).output();
+  });
   assert.ok(success, new TextDecoder().decode(stderr));
   return JSON.parse(new TextDecoder().decode(stdout));
 }
@@ -49,9 +50,9 @@ for (const name of ["install.ps1", "uninstall.ps1"]) {
         "$null = [System.Management.Automation.Language.Parser]::ParseFile(" +
         `'${join(ROOT, "install", name)}', [ref] $null, [ref] $errors); ` +
         "$errors; exit $errors.Count";
-      const { code, stdout } = await new Deno.Command("pwsh", {
+      const { code, stdout } = await runToEnd("pwsh", {
         args: ["-NoProfile", "-Command", script],
-      }).output();
+      });
       assert.equal(code, 0, new TextDecoder().decode(stdout));
     },
   });
@@ -77,14 +78,14 @@ for (const isSafe of [true, false]) {
       const folder = await Deno.makeTempDir();
       try {
         const file = join(folder, "file");
-        const { code, stderr } = await new Deno.Command("pwsh", {
+        const { code, stderr } = await runToEnd("pwsh", {
           args: [
             "-NoProfile",
             "-Command",
             callOf("Save-Address", `${cloud.url}/stable/file`, file),
           ],
           env: { SSL_CERT_FILE: join(TESTDATA, "ca.pem") },
-        }).output();
+        });
         assert.deepEqual(cloud.asked, [], "nothing is asked for without TLS");
         const said = new TextDecoder().decode(stderr);
         if (isSafe) assert.equal(await Deno.readTextFile(file), "contents", said);
@@ -106,9 +107,9 @@ Deno.test({
     const versions = ["0.9.0", "1.2.0-rc.2", "1.2.0-rc.10", "1.2.0", "1.10.0"];
     const keys: string[] = [];
     for (const version of versions) {
-      const { stdout, stderr } = await new Deno.Command("pwsh", {
+      const { stdout, stderr } = await runToEnd("pwsh", {
         args: ["-NoProfile", "-Command", callOf("Get-VersionKey", version)],
-      }).output();
+      });
       keys.push(new TextDecoder().decode(stdout).trim());
       assert.notEqual(keys.at(-1), "", new TextDecoder().decode(stderr));
     }

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import type { ToolName } from "../../shared/test_tools/tools.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const UNIT = "usr/local/lib/systemd/system/machine-agent.service";
@@ -53,7 +54,7 @@ export class Computer implements AsyncDisposable {
     { shell = "sh", isKilled = false } = {},
   ): Promise<Ran> {
     const program = shell === "sh" ? shell : this.path(`tools/${shell}`);
-    const { code, stdout, stderr } = await new Deno.Command(program, {
+    const { code, stdout, stderr } = await runToEnd(program, {
       args: [join(ROOT, "install", script), ...args],
       env: {
         PATH: `${this.path("tools")}:${Deno.env.get("PATH")}`,
@@ -61,9 +62,8 @@ export class Computer implements AsyncDisposable {
         MACHINE_INSTALL_ROOT: this.path("root"),
         ...env,
       },
-      stdin: "null",
-      signal: AbortSignal.timeout(120_000),
-    }).output();
+      limitMs: 120_000,
+    });
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     if (isKilled) {
       await Deno.remove(this.path("tmp"), { recursive: true });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { Rig } from "./rig.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const DOCUMENT = new URL("../../docs/json-api.md", import.meta.url);
 const PANEL = "https://panel.example";
@@ -34,7 +35,7 @@ Deno.test({
     const script = example.replace(/MACHINE=.*/, `MACHINE=${rig.serverUrl}`)
       .replaceAll("KEY_ID:KEY", "reader:s3cret").replaceAll("KEY_ID", "reader")
       .replaceAll("key: KEY", "key: s3cret").replaceAll("\ncurl", "\necho\ncurl");
-    const { stdout } = await new Deno.Command("sh", { args: ["-c", script] }).output();
+    const { stdout } = await runToEnd("sh", { args: ["-c", script] });
     const lines = new TextDecoder().decode(stdout).trim().split("\n").filter(Boolean);
     const [list, readings, set, powered, status, document] = lines.map((line) => JSON.parse(line));
     const names = list.resources.map(({ name }: { name: string }) => name);

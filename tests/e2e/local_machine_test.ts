@@ -14,6 +14,7 @@ import {
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { GrpcClient } from "../bench/grpc_client.ts";
 import { eventually, Rig } from "./rig.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const PLAIN = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
 const START_PLAIN = `exec '${Deno.execPath()}' run -A --quiet --no-check '${PLAIN}' "$@"`;
@@ -153,9 +154,9 @@ Deno.test("a module in an archive is unpacked, set up once and started, and anew
     await Deno.writeTextFile(join(folder, "meta.json"), JSON.stringify(manifest));
     const archive = join(folder, "plain.tar.gz");
     const pack = async () => {
-      const packed = await new Deno.Command("tar", {
+      const packed = await runToEnd("tar", {
         args: ["-czf", archive, "-C", folder, "bin", "setup.sh", "meta.json"],
-      }).output();
+      });
       assert.ok(packed.success);
     };
     await pack();

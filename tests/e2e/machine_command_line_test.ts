@@ -5,6 +5,7 @@ import { programPath } from "../../tools/run/options.ts";
 import { freePort } from "../ports/free_port.ts";
 import type { Program } from "./program.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "./rig.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -22,14 +23,7 @@ class CommandLine {
       { binaries: Deno.env.get("MACHINE_TEST_BINARIES") },
       ROOT,
     );
-    const child = new Deno.Command(program, {
-      ...{ args, env: this.#env, stdin: "piped", stdout: "piped", stderr: "piped" },
-      signal: AbortSignal.timeout(60_000),
-    }).spawn();
-    const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(input));
-    await writer.close();
-    const { code, stdout, stderr } = await child.output();
+    const { code, stdout, stderr } = await runToEnd(program, { args, env: this.#env, input });
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code, out: text(stdout), err: text(stderr) };
   }

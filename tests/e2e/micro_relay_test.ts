@@ -78,7 +78,7 @@ rigTest(
     };
     await eventually("a reading after the machine", read);
     cloud.signal("SIGKILL");
-    await cloud.exited;
+    await cloud.waitForEnd();
     await rig.startCloud();
     await eventually("a reading after the cloud", read);
   },

@@ -11,6 +11,7 @@ import { Program } from "./program.ts";
 import { ensurePythonSdk } from "./python_sdk.ts";
 import { eventually, READY_LINE } from "./rig.ts";
 import { type NetworkComputer, noNetworkBecause, SmallNetwork } from "./small_network.ts";
+import { LONG_MS, runToEnd } from "./run_to_end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const INSTALLER = join(ROOT, "tools/zeroconf.sh");
@@ -40,8 +41,11 @@ class Rig implements AsyncDisposable {
   ) {}
 
   static async create(): Promise<Rig> {
-    const installed = await new Deno.Command("sh", { args: [INSTALLER], stderr: "inherit" })
-      .output();
+    const installed = await runToEnd("sh", {
+      args: [INSTALLER],
+      stderr: "inherit",
+      limitMs: LONG_MS,
+    });
     assert.ok(installed.success, "zeroconf could not be installed");
     const python = new TextDecoder().decode(installed.stdout).trim();
     const dir = await Deno.makeTempDir({ prefix: "machine-mdns-" });
@@ -169,7 +173,7 @@ networkTest(
     await finder.next("the new port", ({ port }) => port === 8099);
     server.signal("SIGTERM");
     await finder.next("the farewell", ({ event }) => event === "remove");
-    assert.equal((await server.exited).code, 0);
+    assert.equal((await server.waitForEnd()).code, 0);
   },
 );
 

@@ -1,13 +1,14 @@
 /** Programs for which a name means this host, as SDKs ask the host whose name they are given. */
 import { join } from "node:path";
 import { missingTools } from "../../shared/test_tools/skips.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 /** Why no program can be given names here. */
 export async function noNamesBecause(): Promise<string | undefined> {
   if (Deno.build.os !== "linux" || Deno.uid() !== 0) return "only root on Linux can mount files";
   const missing = missingTools("unshare");
   if (missing !== undefined) return missing;
-  const { success } = await new Deno.Command("unshare", { args: ["-m", "true"] }).output();
+  const { success } = await runToEnd("unshare", { args: ["-m", "true"] });
   return success ? undefined : "no mount namespaces can be made here";
 }
 

@@ -11,6 +11,7 @@ import { programPath } from "../../tools/run/options.ts";
 import { forward } from "./forward.ts";
 import { Program } from "./program.ts";
 import { eventually, Rig } from "./rig.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FORWARD = fileURLToPath(new URL("forward.ts", import.meta.url));
@@ -174,9 +175,9 @@ export class NetworkedMachine implements AsyncDisposable {
 
   /** The IPv4 addresses of the machine's cable. */
   async addresses(): Promise<string[]> {
-    const { stdout } = await new Deno.Command("nsenter", {
+    const { stdout } = await runToEnd("nsenter", {
       args: [...this.#namespace, "ip", "-4", "-json", "address", "show", "dev", "eth0"],
-    }).output();
+    });
     const [cable] = JSON.parse(new TextDecoder().decode(stdout)) as {
       addr_info?: { local: string }[];
     }[];
@@ -239,6 +240,6 @@ export class NetworkedMachine implements AsyncDisposable {
 }
 
 async function ip(...args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command("ip", { args }).output();
+  const { success, stderr } = await runToEnd("ip", { args });
   if (!success) throw new Error(`ip ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
 }

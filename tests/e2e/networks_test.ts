@@ -8,6 +8,7 @@ import { noNetworkManagerBecause } from "../../agent/networks/manager/testing.ts
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { FIRST_ADDRESS, networked, NetworkedMachine } from "./networked_machine.ts";
 import { eventually } from "./rig.ts";
+import { LONG_MS, runToEnd } from "./run_to_end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const INSIDE = "MACHINE_TEST_NETWORKS_INSIDE";
@@ -69,7 +70,7 @@ const MACHINES: Readonly<Record<string, (machine: NetworkedMachine) => Promise<v
     await machine.says("it is online", ({ state }) => state === "online");
 
     machine.manager.signal("SIGKILL");
-    await machine.manager.exited;
+    await machine.manager.waitForEnd();
     const gone = await machine.says("it is gone", ({ state }) => state === "unavailable");
     assert.match(gone.detail, /NetworkManager/);
     machine.startManager();
@@ -139,14 +140,14 @@ if (inside === undefined) {
 async function runInside(name: string): Promise<void> {
   const script = 'ip link set lo up && exec "$@"';
   const test = ["test", "-A", "--no-check", "--quiet", fileURLToPath(import.meta.url)];
-  const { success, stdout, stderr } = await new Deno.Command("unshare", {
+  const { success, stdout, stderr } = await runToEnd("unshare", {
     args: [
       ...["--net", "--mount", "--fork", "--kill-child", "sh", "-c", script, "sh"],
       ...[`${ROOT}tools/deno.sh`, ...test],
     ],
     env: { [INSIDE]: name },
-    stdin: "null",
-  }).output();
+    limitMs: LONG_MS,
+  });
   const text = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
   assert.ok(success, text);
 }

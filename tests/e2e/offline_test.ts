@@ -10,7 +10,7 @@ rigTest("the server runs on, and starts, from its cache while the cloud is gone"
   assert.equal((await rig.readings("fake")).cached, 1);
 
   server.signal("SIGKILL");
-  await server.exited;
+  await server.waitForEnd();
   await rig.startServer();
   rig.forgetServerSession();
   assert.equal((await eventually("it answers", () => rig.readings("fake"))).cached, 1);
@@ -44,7 +44,7 @@ rigTest(
 
     // A restart is sure to write lines; the first process also has to leave its queue on disk.
     server.signal("SIGKILL");
-    await server.exited;
+    await server.waitForEnd();
     const second = await rig.startServer();
     await second.waitForLine(/configuration applied/, 90_000);
     await second.stop(10_000);

@@ -3,6 +3,8 @@ import { createInterface } from "node:readline";
 import process from "node:process";
 import { TREE_VARIABLE } from "../../shared/base/process/process_table.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { withDeadline } from "../../shared/base/time/deadline.ts";
 
 /** How a program is started. */
 export interface ProgramOptions {
@@ -111,6 +113,14 @@ export class Program {
       clearTimeout(timer);
       this.#watchers.delete(watch);
     }
+  }
+
+  /** Waits until it has ended on its own. @throws {Error} with its last lines after `timeoutMs` */
+  async waitForEnd(timeoutMs = 90_000): Promise<ProgramExit> {
+    const limit = { clock: systemClock, deadlineMs: timeoutMs, what: this.name };
+    return await withDeadline(() => this.exited, limit).catch((error) => {
+      throw new Error(`${error.message} to end\n${this.tail()}`);
+    });
   }
 
   /** The last lines it wrote as one text, each indented. */

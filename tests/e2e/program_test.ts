@@ -81,13 +81,13 @@ Deno.test({
     const program = shell(`trap "exit 7" TERM; echo up; while :; do sleep 0.1; done`);
     await program.waitForLine(/up/, 60_000);
     program.signal("SIGTERM");
-    assert.deepEqual(await program.exited, { code: 7, reason: "exit code 7" });
+    assert.deepEqual(await program.waitForEnd(), { code: 7, reason: "exit code 7" });
   },
 });
 
 Deno.test("Program.exited tells the reason when the program does not exist", async () => {
   const program = Program.start({ name: "ghost", command: "/nowhere/ghost" });
-  assert.match((await program.exited).reason, /could not be started: .*ENOENT/);
+  assert.match((await program.waitForEnd()).reason, /could not be started: .*ENOENT/);
 });
 
 async function waitFor<T>(probe: () => Promise<T | undefined>): Promise<T> {

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { LONG_MS, runToEnd } from "./run_to_end.ts";
 
 const REQUIREMENTS = new URL("../../tools/python_sdk_requirements.txt", import.meta.url);
 const INSTALLER = new URL("../../tools/python_sdk.sh", import.meta.url);
@@ -21,11 +22,10 @@ export interface PythonOutput {
 
 /** Installs the SDK where it is not yet, and returns the path of its interpreter. */
 export async function ensurePythonSdk(): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command("sh", {
+  const { success, stdout, stderr } = await runToEnd("sh", {
     args: [fileURLToPath(INSTALLER)],
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
+    limitMs: LONG_MS,
+  });
   if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
   return new TextDecoder().decode(stdout).trim();
 }
@@ -42,14 +42,11 @@ export async function runPython(
   patienceMs = 300_000,
 ): Promise<PythonOutput> {
   const python = await ensurePythonSdk();
-  const { code, stdout, stderr } = await new Deno.Command(python, {
+  const { code, stdout, stderr } = await runToEnd(python, {
     args: [fileURLToPath(program), ...args],
     env: { ...env, PYTHONDONTWRITEBYTECODE: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-    signal: AbortSignal.timeout(patienceMs),
-  }).output();
+    limitMs: patienceMs,
+  });
   const errors = new TextDecoder().decode(stderr);
   if (code !== 0) {
     throw new Error(

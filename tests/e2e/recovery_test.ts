@@ -29,7 +29,7 @@ rigTest("a new agent takes over when the agent was killed, and one server runs",
   const agent = await rig.startAgent();
   await rig.readings("fake");
   agent.signal("SIGKILL");
-  await agent.exited;
+  await agent.waitForEnd();
 
   await rig.startAgent();
   rig.forgetServerSession();
@@ -47,7 +47,7 @@ rigTest(
     await rig.startServer();
     await rig.saveFakeReadings({ kept: 1 });
     cloud.signal("SIGKILL");
-    await cloud.exited;
+    await cloud.waitForEnd();
 
     await rig.startCloud();
     assert.deepEqual((await rig.config()).components, rig.withFakeReadings({ kept: 1 }).components);
@@ -93,7 +93,7 @@ rigTest("ending the agent ends the server", async (rig) => {
   const servers = watchEnds(await rig.serversOf(agent));
   assert.ok(servers.running().length > 0);
   agent.signal("SIGTERM");
-  assert.equal((await agent.exited).code, 0);
+  assert.equal((await agent.waitForEnd()).code, 0);
   await eventually("the server is gone", () => Promise.resolve(servers.running().length === 0));
 }, { ignore: noProc });
 

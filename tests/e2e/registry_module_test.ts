@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { PackageStatus_State, RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { eventually, Rig } from "./rig.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const PLAIN = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
 
@@ -20,9 +21,9 @@ async function pack(rig: Rig, version: string): Promise<string> {
   const manifest = { module_id: "acme:plain", entrypoint: "run.sh", first_run: "setup.sh" };
   await Deno.writeTextFile(join(folder, "meta.json"), JSON.stringify(manifest));
   const archive = join(rig.dir, `module-${version}.tar.gz`);
-  const { success } = await new Deno.Command("tar", {
+  const { success } = await runToEnd("tar", {
     args: ["-czf", archive, "-C", folder, "run.sh", "setup.sh", "meta.json"],
-  }).output();
+  });
   assert.ok(success);
   return archive;
 }

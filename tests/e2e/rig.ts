@@ -4,6 +4,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { withDeadline } from "../../shared/base/time/deadline.ts";
 import { ConsoleService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
@@ -16,6 +18,7 @@ import { bundlePrograms } from "../../tools/test/bundle_programs.ts";
 import { freePort } from "../ports/free_port.ts";
 import { descendants } from "./process_tree.ts";
 import { Program, type ProgramOptions } from "./program.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -24,6 +27,8 @@ export const READY_LINE = /serving\s+\{"url":"(https?:\/\/[^"]+)"/;
 
 /** How long a condition may take to come true before a test fails. */
 const DEADLINE_MS = 90_000;
+/** Of a whole test, for a wait in it that has no deadline of its own. */
+const TEST_LIMIT_MS = 1_800_000;
 
 /**
  * One cloud and one machine as processes, on free ports, in a folder that is removed afterwards.
@@ -115,12 +120,11 @@ export class Rig implements AsyncDisposable {
     args: string[],
     env: Record<string, string> = {},
   ): Promise<{ code: number; stdout: string; stderr: string }> {
-    const { code, stdout, stderr } = await new Deno.Command(this.#program(name), {
+    const { code, stdout, stderr } = await runToEnd(this.#program(name), {
       args,
       env: { ...this.#env, ...env },
-      stdin: "null",
-      signal: AbortSignal.timeout(DEADLINE_MS),
-    }).output();
+      limitMs: DEADLINE_MS,
+    });
     const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code, stdout: decode(stdout), stderr: decode(stderr) };
   }
@@ -307,7 +311,9 @@ export function rigTest(
     async fn() {
       const rig = await Rig.create();
       try {
-        await body(rig);
+        await withDeadline(() => body(rig), {
+          ...{ clock: systemClock, deadlineMs: TEST_LIMIT_MS, what: "the test" },
+        });
       } catch (error) {
         process.stderr.write(`${rig.outputs()}\n`);
         throw error;
@@ -331,7 +337,9 @@ export async function eventually<T>(
   let last: unknown;
   while (Date.now() < end) {
     try {
-      const found = await probe();
+      const found = await withDeadline(() => probe(), {
+        ...{ clock: systemClock, deadlineMs: end - Date.now(), what: "the last look" },
+      });
       if (found !== undefined && found !== false) return found;
       last = found;
     } catch (error) {

@@ -7,6 +7,7 @@ import { descendants, watchEnds } from "./process_tree.ts";
 import { Program } from "./program.ts";
 import { freePort } from "../ports/free_port.ts";
 import { eventually } from "./rig.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const MAIN = fileURLToPath(new URL("../../tools/run/main.ts", import.meta.url));
 /** Longer than make run itself waits, so that a failure comes with its reason. */
@@ -40,7 +41,7 @@ Deno.test("make run prints lines that work: Python changes a reading, curl shows
     });
 
     const check = start(["--check"], freePort(2), join(dir, "second"));
-    const { code } = await check.exited;
+    const { code } = await check.waitForEnd(START_MS);
     assert.equal(code, 0, check.tail());
     const reading: unknown = JSON.parse(check.lines.at(-1) ?? "");
     assert.ok(typeof reading === "object" && reading !== null && Object.keys(reading).length >= 5);
@@ -48,11 +49,11 @@ Deno.test("make run prints lines that work: Python changes a reading, curl shows
     const started = watchEnds(await descendants(run.pid));
     assert.ok(started.running().length >= 3, "cloud, agent and server run below make run");
     run.signal("SIGINT");
-    assert.equal((await run.exited).code, 0, run.tail());
+    assert.equal((await run.waitForEnd()).code, 0, run.tail());
     await gone(started);
 
     const again = start(["--check"], port, dir);
-    assert.equal((await again.exited).code, 0, again.tail());
+    assert.equal((await again.waitForEnd(START_MS)).code, 0, again.tail());
   } finally {
     await run.stop(5_000);
     await Deno.remove(dir, { recursive: true });
@@ -67,11 +68,11 @@ Deno.test("make run starts cleanly after one that was killed, on the same ports"
     await killed.waitForLine(/^Ctrl-C stops everything/, START_MS);
     const left = watchEnds(await descendants(killed.pid));
     killed.signal("SIGKILL");
-    await killed.exited;
+    await killed.waitForEnd();
     assert.ok(left.running().length > 0, "nothing was left behind, so this test shows nothing");
 
     const again = start(["--check"], port, dir);
-    assert.equal((await again.exited).code, 0, again.tail());
+    assert.equal((await again.waitForEnd(START_MS)).code, 0, again.tail());
     await gone(left);
   } finally {
     await killed.stop(0);
@@ -85,7 +86,7 @@ Deno.test("make run refuses a folder that another one uses", async () => {
   try {
     await first.waitForLine(/^Ctrl-C stops everything/, START_MS);
     const second = start([], freePort(2), dir);
-    assert.equal((await second.exited).code, 1);
+    assert.equal((await second.waitForEnd()).code, 1);
     assert.match(second.lines.join("\n"), /Another make run uses .*MACHINE_DEV_DIR=/);
   } finally {
     await first.stop(10_000);
@@ -102,7 +103,7 @@ Deno.test("make run ends with one line that names the port when it is taken", as
   await promise;
   try {
     const run = start([], port, dir);
-    assert.equal((await run.exited).code, 1);
+    assert.equal((await run.waitForEnd()).code, 1);
     assert.equal(run.lines.length, 1, run.tail());
     assert.match(run.lines[0] ?? "", new RegExp(`Port ${port + 1}.*in use.*PORT=`));
   } finally {
@@ -120,7 +121,7 @@ Deno.test("make run says what ended, with its last lines, when the cloud dies", 
       const command = await Deno.readTextFile(`/proc/${pid}/cmdline`).catch(() => "");
       if (/machine-cloud|cloud\/main\.ts/.test(command)) Deno.kill(pid, "SIGKILL");
     }
-    assert.equal((await run.exited).code, 1);
+    assert.equal((await run.waitForEnd()).code, 1);
     assert.match(run.lines.join("\n"), /machine-cloud was terminated by SIGKILL/);
   } finally {
     await run.stop(5_000);
@@ -147,17 +148,10 @@ function readGuide(guide: string): { pythonLines: string[]; curlLines: string[] 
 
 /** Gives lines to an interpreter as if somebody pasted them. */
 async function runLines(command: string, args: string[], lines: string[]): Promise<string> {
-  const child = new Deno.Command(command, {
+  const { code, stdout, stderr } = await runToEnd(command, {
     args,
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-    signal: AbortSignal.timeout(120_000),
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(lines.join("\n") + "\n"));
-  await writer.close();
-  const { code, stdout, stderr } = await child.output();
+    input: lines.join("\n") + "\n",
+  });
   const errors = new TextDecoder().decode(stderr);
   assert.equal(code, 0, errors);
   assert.doesNotMatch(errors, /Traceback/);

@@ -2,6 +2,7 @@
 import { basename } from "node:path";
 import { noCablesBecause } from "../../shared/test_tools/probes.ts";
 import { missingTools } from "../../shared/test_tools/skips.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 /** One of the two hosts. */
 export interface NetworkComputer {
@@ -82,11 +83,10 @@ async function ip(...args: string[]): Promise<void> {
 }
 
 async function output([command = "", ...args]: readonly string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(command, {
+  const { success, stdout, stderr } = await runToEnd(command, {
     args,
-    stdin: "null",
-    signal: AbortSignal.timeout(90_000),
-  }).output();
+    limitMs: 90_000,
+  });
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
   if (!success) throw new Error(`${basename(command)} ${args.join(" ")}: ${decode(stderr)}`);
   return decode(stdout);

@@ -12,6 +12,7 @@ import { forward } from "./forward.ts";
 import { Program } from "./program.ts";
 import { eventually, Rig } from "./rig.ts";
 import type { Air } from "./simulated_air.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const RADIO = fileURLToPath(new URL("simulated_radio.ts", import.meta.url));
@@ -167,6 +168,6 @@ export class SmartMachine implements AsyncDisposable {
 }
 
 async function ip(...args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command("ip", { args }).output();
+  const { success, stderr } = await runToEnd("ip", { args });
   if (!success) throw new Error(`ip ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
 }

@@ -10,6 +10,7 @@ import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { eventually } from "./rig.ts";
 import { HOTSPOT, SmartMachine } from "./smart_machine.ts";
+import { LONG_MS, runToEnd } from "./run_to_end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const INSIDE = "MACHINE_TEST_SMART_MACHINE_INSIDE";
@@ -36,14 +37,14 @@ if (Deno.env.get(INSIDE) === undefined) {
     async fn() {
       const script = 'ip link set lo up && exec "$@"';
       const test = ["test", "-A", "--no-check", "--quiet", fileURLToPath(import.meta.url)];
-      const { success, stdout, stderr } = await new Deno.Command("unshare", {
+      const { success, stdout, stderr } = await runToEnd("unshare", {
         args: [
           ...["--net", "--mount", "--fork", "--kill-child", "sh", "-c", script, "sh"],
           ...[`${ROOT}tools/deno.sh`, ...test],
         ],
         env: { [INSIDE]: "1" },
-        stdin: "null",
-      }).output();
+        limitMs: LONG_MS,
+      });
       const said = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
       assert.ok(success, said);
     },

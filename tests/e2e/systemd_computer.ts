@@ -6,6 +6,7 @@ import { missingTools } from "../../shared/test_tools/skips.ts";
 import { descendants, watchEnds } from "./process_tree.ts";
 import { Program } from "./program.ts";
 import { eventually } from "./rig.ts";
+import { runToEnd } from "./run_to_end.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BOOT_DEADLINE_MS = 120_000;
@@ -68,9 +69,9 @@ export class SystemdComputer implements AsyncDisposable {
     for (const name of ["os-release", "ld.so.cache"]) {
       await Deno.copyFile(`/etc/${name}`, join(root, "etc", name)).catch(() => {});
     }
-    const copied = await new Deno.Command("cp", {
+    const copied = await runToEnd("cp", {
       args: ["-a", "/etc/alternatives", join(root, "etc")],
-    }).output();
+    });
     if (!copied.success) await Deno.mkdir(join(root, "etc", "alternatives"), { recursive: true });
     return computer;
   }
@@ -123,7 +124,7 @@ export class SystemdComputer implements AsyncDisposable {
     const leader = await this.#leader().catch(() => undefined);
     if (leader !== undefined) Deno.kill(leader, "SIGKILL");
     container.signal("SIGKILL");
-    await container.exited;
+    await container.waitForEnd();
     await eventually(
       "all its processes are gone",
       () => Promise.resolve(below.running().length === 0),
@@ -146,7 +147,7 @@ export class SystemdComputer implements AsyncDisposable {
   async run(command: string, env: Record<string, string> = {}, user = "root"): Promise<Ran> {
     const leader = await this.#leader();
     const other = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--"];
-    const { code, stdout, stderr } = await new Deno.Command("nsenter", {
+    const { code, stdout, stderr } = await runToEnd("nsenter", {
       cwd: "/",
       args: [
         ...["-t", `${leader}`, "-m", "-p", "-u", "-i", "-C", "-r", "-w", "--"],
@@ -155,9 +156,8 @@ export class SystemdComputer implements AsyncDisposable {
         ...(user === "root" ? [] : other),
         ...["sh", "-c", command],
       ],
-      stdin: "null",
-      signal: AbortSignal.timeout(RUN_DEADLINE_MS),
-    }).output();
+      limitMs: RUN_DEADLINE_MS,
+    });
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { code, stdout: text(stdout), stderr: text(stderr) };
   }
@@ -197,7 +197,7 @@ export class SystemdComputer implements AsyncDisposable {
       await Deno.mkdir(this.path(folder), { recursive: true });
     }
     for (const name of copied) {
-      await new Deno.Command("cp", { args: ["-a", `/${name}`, this.path(dirname(name))] }).output();
+      await runToEnd("cp", { args: ["-a", `/${name}`, this.path(dirname(name))] });
     }
   }
 

@@ -79,11 +79,11 @@ rigTest(
     const server = await rig.startServer();
     await readsHost(await dialCloud(callers, rig));
     server.signal("SIGKILL", "group");
-    await server.exited;
+    await server.waitForEnd();
     await rig.startServer();
     await readsHost(await dialCloud(callers, rig));
     cloud.signal("SIGKILL", "group");
-    await cloud.exited;
+    await cloud.waitForEnd();
     await rig.startCloud();
     await readsHost(await dialCloud(callers, rig));
   },

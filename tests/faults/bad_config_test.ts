@@ -50,7 +50,7 @@ rigTest(
       return Promise.resolve(cloud.configError || undefined);
     }, POLL_DEADLINE_MS);
     first.signal("SIGKILL");
-    await first.exited;
+    await first.waitForEnd();
     await rig.startServer();
     await eventually("the last good one runs", async () => await reading(rig) === 1);
   },

@@ -22,7 +22,7 @@ rigTest("no acknowledged save is lost when the cloud is killed at any time", asy
     await eventually("a few saves", () => Promise.resolve(saved >= round));
     killed = true;
     cloud.signal("SIGKILL");
-    await cloud.exited;
+    await cloud.waitForEnd();
     await saving;
 
     cloud = await rig.startCloud();
@@ -45,7 +45,7 @@ rigTest("the server starts with its last configuration however often it is kille
     });
     await rig.saveFakeReadings({ round });
     server.signal("SIGKILL");
-    await server.exited;
+    await server.waitForEnd();
   }
 });
 
@@ -56,6 +56,6 @@ rigTest("the agent and its server start however often both are killed", async (r
     rig.forgetServerSession();
     await eventually("the sensor answers", () => rig.readings("fake"));
     agent.signal("SIGKILL");
-    await agent.exited;
+    await agent.waitForEnd();
   }
 }, { ignore: Deno.build.os !== "linux" });

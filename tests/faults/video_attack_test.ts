@@ -7,6 +7,7 @@ import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 import { HostileViewer } from "./hostile_viewer.ts";
+import { runToEnd } from "../e2e/run_to_end.ts";
 
 const ignore = ignoreWithout(import.meta.url, "ffmpeg");
 const DEADLINE_MS = 120_000;
@@ -23,8 +24,7 @@ async function machine(rig: Rig, auth?: unknown) {
   const { pid } = await rig.startServer([], {}, file);
   return {
     async encoders() {
-      const { stdout } = await new Deno.Command("ps", { args: ["-o", "ppid=,comm=", "-e"] })
-        .output();
+      const { stdout } = await runToEnd("ps", { args: ["-o", "ppid=,comm=", "-e"] });
       return new TextDecoder().decode(stdout).split("\n")
         .filter((line) => new RegExp(`^\\s*${pid} ffmpeg`).test(line)).length;
     },

@@ -34,7 +34,7 @@ export async function waitFor<T>(
     signal?.throwIfAborted();
     let problem: unknown;
     try {
-      const result = await condition();
+      const result = await inTime(condition(), endMs - clock.monotonicMs(), clock);
       if (result) return result;
     } catch (error) {
       problem = error;
@@ -48,5 +48,17 @@ export async function waitFor<T>(
       );
     }
     await clock.sleep(Math.min(everyMs, leftMs), signal);
+  }
+}
+
+/** @throws {Error} when a look itself is not over in time */
+async function inTime<T>(look: T | Promise<T>, leftMs: number, clock: Clock): Promise<T> {
+  if (!(look instanceof Promise) || leftMs === Infinity) return await look;
+  const late = Promise.withResolvers<never>();
+  const timer = clock.setTimer(leftMs, () => late.reject(new Error("the last look hangs")));
+  try {
+    return await Promise.race([look, late.promise]);
+  } finally {
+    timer.cancel();
   }
 }

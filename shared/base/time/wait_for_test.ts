@@ -28,6 +28,18 @@ Deno.test("waitFor() says what it waited for and keeps the last error when time 
   await result;
 });
 
+Deno.test("waitFor() gives up when a look hangs", async () => {
+  const clock = new FakeClock();
+  const options = { clock, deadlineMs: 100, what: "the server is ready" };
+  const result = rejects(
+    waitFor(() => new Promise<boolean>(() => {}), options),
+    /the server is ready did not come true within 100 ms: the last look hangs/,
+  );
+  await clock.advance(100);
+  await result;
+  equal(clock.pendingTimers, 0);
+});
+
 Deno.test("withDeadline() gives up when the work hangs and aborts its signal", async () => {
   const clock = new FakeClock();
   let seen: AbortSignal | undefined;
