@@ -11,14 +11,71 @@ export interface Hands {
   check(box: Locator): Promise<void>;
   /** Pushes a joystick: a key that is held, or the pointer upwards. @returns what lets it go */
   push(stick: Locator, key: string): Promise<() => Promise<void>>;
+  /** Draws a box into the picture that it lies on. */
+  draw(box: Locator): Promise<void>;
   /** Chooses an entry of a list by its text. */
   choose(list: Locator, entry: string): Promise<void>;
   /** Keys, or presses of the pointer, so far. */
   readonly count: number;
 }
 
-/** With a pointer, or a finger on a phone. */
-export function pointerHands(page: Page): Hands {
+/** A drag by mouse or finger, from one place of an element to another, in parts of its size. */
+interface Drag {
+  readonly what: Locator;
+  readonly from: readonly [number, number];
+  readonly to: readonly [number, number];
+}
+
+/** Begins a drag. @returns what lets go */
+type Dragging = (drag: Drag) => Promise<() => Promise<void>>;
+
+async function placesOf({ what, from, to }: Drag): Promise<[x: number, y: number][]> {
+  // Waits until nothing lies over it.
+  await what.click({ trial: true });
+  const box = await what.boundingBox();
+  if (!box) throw new Error(`${what} is not to be seen`);
+  const steps = [0, 0.25, 0.5, 0.75, 1];
+  return steps.map((step) => [
+    box.x + box.width * (from[0] + (to[0] - from[0]) * step),
+    box.y + box.height * (from[1] + (to[1] - from[1]) * step),
+  ]);
+}
+
+/** With a mouse. */
+export function mouseHands(page: Page): Hands {
+  return pointerHands(page, (what) => what.click(), async (drag) => {
+    const [start, ...others] = await placesOf(drag);
+    await page.mouse.move(...start!);
+    await page.mouse.down();
+    for (const place of others) await page.mouse.move(...place);
+    return () => page.mouse.up();
+  });
+}
+
+/** With a finger, in a context that has touch. */
+export function fingerHands(page: Page): Hands {
+  return pointerHands(page, (what) => what.tap(), async (drag) => {
+    const browser = await page.context().newCDPSession(page);
+    const send = (type: "touchStart" | "touchMove" | "touchEnd", places: [number, number][]) =>
+      browser.send("Input.dispatchTouchEvent", {
+        type,
+        touchPoints: places.map(([x, y]) => ({ x, y })),
+      });
+    const [start, ...others] = await placesOf(drag);
+    await send("touchStart", [start!]);
+    for (const place of others) await send("touchMove", [place]);
+    return async () => {
+      await send("touchEnd", []);
+      await browser.detach();
+    };
+  });
+}
+
+function pointerHands(
+  page: Page,
+  press: (what: Locator) => Promise<void>,
+  drag: Dragging,
+): Hands {
   let count = 0;
   return {
     page,
@@ -27,22 +84,20 @@ export function pointerHands(page: Page): Hands {
     },
     async press(what) {
       count++;
-      await what.click();
+      await press(what);
     },
     async check(box) {
       count++;
-      await box.check();
+      await press(box);
     },
     async push(stick) {
       count++;
-      // Waits until nothing lies over it.
-      await stick.hover();
-      const box = await stick.boundingBox();
-      if (!box) throw new Error("the joystick is not to be seen");
-      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-      await page.mouse.down();
-      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 8, { steps: 4 });
-      return () => page.mouse.up();
+      return await drag({ what: stick, from: [0.5, 0.5], to: [0.5, 0.125] });
+    },
+    async draw(box) {
+      count++;
+      const letGo = await drag({ what: box.locator(".."), from: [0.2, 0.2], to: [0.7, 0.8] });
+      await letGo();
     },
     async fill(field, text) {
       count += 1 + text.length;
@@ -87,6 +142,12 @@ export function keyboardHands(page: Page): Hands {
     async check(box) {
       await reach(box);
       await key("Space");
+    },
+    async draw(box) {
+      await reach(box);
+      await key("ArrowLeft");
+      await key("Shift+ArrowDown");
+      await key("Enter");
     },
     async push(stick, name) {
       await reach(stick);

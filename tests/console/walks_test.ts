@@ -1,4 +1,7 @@
-/** The most common tasks, from the first page on: with a finger on a phone, and by keyboard alone. */
+/**
+ * The most common tasks, from the first page on: with a mouse, with a finger on a phone, and by
+ * keyboard alone.
+ */
 import { timestampFromMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import { encode } from "fast-png";
 import assert from "node:assert/strict";
@@ -12,12 +15,17 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { type ConsoleRig, consoleTest, DESKTOP, PHONE } from "./console_rig.ts";
-import { type Hands, keyboardHands, pointerHands } from "./hands.ts";
+import { fingerHands, type Hands, keyboardHands, mouseHands } from "./hands.ts";
 import { startMachine, WAIT } from "./rig_machine.ts";
 
 const WAYS = [
-  { way: "with a finger on a phone", viewport: PHONE, hands: pointerHands },
-  { way: "by keyboard alone", viewport: DESKTOP, hands: keyboardHands },
+  { way: "with a mouse", browser: { viewport: DESKTOP }, hands: mouseHands },
+  {
+    way: "with a finger on a phone",
+    browser: { viewport: PHONE, hasTouch: true, isMobile: true },
+    hands: fingerHands,
+  },
+  { way: "by keyboard alone", browser: { viewport: DESKTOP }, hands: keyboardHands },
 ] as const;
 
 /** What a task needs. */
@@ -108,6 +116,7 @@ async function label({ hands }: Task): Promise<void> {
   await hands.press(link(hands, "Pictures"));
   await hands.press(page.locator("ul.grid button").first());
   await hands.press(button(hands, "Draw a box"));
+  await hands.draw(dialog.getByRole("group", { name: /% wide/ }));
   await hands.fill(dialog.getByLabel("Label"), "screw");
   await page.keyboard.press("Enter");
   await dialog.getByText("screw", { exact: true }).first().waitFor();
@@ -296,11 +305,11 @@ const TASKS = {
   driveBase,
 };
 
-for (const { way, viewport, hands: handsOn } of WAYS) {
+for (const { way, browser, hands: handsOn } of WAYS) {
   consoleTest(import.meta.url, `common tasks are done ${way}`, async (rig) => {
     await prepare(rig);
     await send(rig);
-    const opened = await rig.signedIn("/", { viewport });
+    const opened = await rig.signedIn("/", browser);
     const hands = handsOn(opened.page);
     for (const [name, task] of Object.entries(TASKS)) {
       const before = hands.count;
