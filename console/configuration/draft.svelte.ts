@@ -1,7 +1,9 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { RobotPart } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { type Change, difference } from "./diff.ts";
+import { say } from "../texts/say.svelte.ts";
 import { isObject, type JsonObject } from "./json.ts";
+import { jsonProblem } from "./json_findings.ts";
 
 /** A configuration as the cloud keeps it: its text, or its value where there is none. */
 export type SavedConfig = Pick<RobotPart, "robotConfigJson" | "lastUpdated"> & {
@@ -139,6 +141,6 @@ function parsed(text: string): { readonly value?: JsonObject; readonly problem: 
     const value = JSON.parse(text);
     return isObject(value) ? { value, problem: "" } : { problem: "{ … }" };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: jsonProblem(error, say) };
   }
 }

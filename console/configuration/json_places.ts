@@ -9,8 +9,8 @@ export type Path = readonly (string | number)[];
 const READ_WITHIN_MS = 1_000;
 
 /** The tree of the whole text: an editor reads in slices, and has none of what is further down. */
-export function wholeTree(state: EditorState): Tree {
-  return ensureSyntaxTree(state, state.doc.length, READ_WITHIN_MS) ?? syntaxTree(state);
+export function wholeTree(state: EditorState, withinMs = READ_WITHIN_MS): Tree {
+  return ensureSyntaxTree(state, state.doc.length, withinMs) ?? syntaxTree(state);
 }
 
 /** The text of a property's name. */

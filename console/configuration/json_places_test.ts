@@ -12,7 +12,7 @@ Deno.test("placeOf() finds a value also where the editor has not read the text t
     doc: JSON.stringify({ components }, null, 2),
     extensions: [json()],
   });
-  const { from, to } = placeOf(state, wholeTree(state), [
+  const { from, to } = placeOf(state, wholeTree(state, 60_000), [
     "components",
     2_999,
     "attributes",

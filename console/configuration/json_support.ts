@@ -13,6 +13,7 @@ import { type EditorView, hoverTooltip } from "@codemirror/view";
 import { isObject, type JsonObject, type JsonValue } from "./json.ts";
 import { configure as words } from "../texts/configure.ts";
 import { say } from "../texts/say.svelte.ts";
+import { findingText, jsonProblem } from "./json_findings.ts";
 import { fromPointer, nameOf, pathOf, placeOf, wholeTree } from "./json_places.ts";
 import { apiOfEntry, type JsonSchema, type KnownModel, modelOf, schemaAt } from "./schema.ts";
 import { checkWithSchema, type SchemaFinding } from "./schema_checks.ts";
@@ -26,7 +27,10 @@ export function configSupport(schema: JsonSchema, models: readonly KnownModel[])
     json(),
     lintGutter(),
     linter((view) => {
-      const broken = syntax(view);
+      const broken = syntax(view).map((each) => ({
+        ...each,
+        message: jsonProblem(new SyntaxError(each.message), say),
+      }));
       return broken.length > 0 ? broken : problems(view, validator, models);
     }),
     autocompletion({ override: [(context) => complete(context, schema, models)] }),
@@ -49,9 +53,9 @@ async function problems(
 ): Promise<Diagnostic[]> {
   const value = valueOf(view);
   if (!isObject(value)) return [];
-  const found = deepest(validator.validate(value).errors).map(({ instanceLocation, error }) => ({
-    path: fromPointer(instanceLocation),
-    message: error,
+  const found = deepest(validator.validate(value).errors).map((each) => ({
+    path: fromPointer(each.instanceLocation),
+    message: findingText(each, say),
   }));
   for (const section of ["components", "services"] as const) {
     const list = value[section];
@@ -97,9 +101,9 @@ async function attributeProblems(
   if (!schema) return [];
   const found = await checkWithSchema({ schema, value: entry.attributes ?? {} });
   if (!found) return [{ path: [...path, "attributes"], message: say(words.schemaTooSlow) }];
-  return deepest(found).map(({ instanceLocation, error }) => ({
-    path: [...path, "attributes", ...fromPointer(instanceLocation)],
-    message: error,
+  return deepest(found).map((each) => ({
+    path: [...path, "attributes", ...fromPointer(each.instanceLocation)],
+    message: findingText(each, say),
   }));
 }
 

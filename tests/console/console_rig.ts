@@ -168,7 +168,7 @@ export class ConsoleRig implements AsyncDisposable {
 
   /** What the browser complained of on all pages. */
   get complaints(): string[] {
-    return this.#pages.flatMap(({ complaints }) => complaints);
+    return this.#pages.flatMap(({ complaints, refusals }) => [...complaints, ...refusals]);
   }
 
   async close(): Promise<void> {
@@ -223,10 +223,12 @@ export function consoleTest(
 /** One tab of a browser on the console. */
 export class ConsolePage {
   /**
-   * What the browser complained of, such as violations of the policy. Tests take out what they mean
-   * to cause; the rig fails for the rest.
+   * What the browser complained of. Tests take out what they mean to cause; the rig fails for the
+   * rest.
    */
   readonly complaints: string[] = [];
+  /** Likewise what the policy refused, apart, as only attacks cause it. */
+  readonly refusals: string[] = [];
 
   constructor(
     private readonly rig: ConsoleRig,
@@ -235,7 +237,10 @@ export class ConsolePage {
   ) {
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) {
-        this.complaints.push(`${message.text()} ${message.location().url}`);
+        const isOfPolicy = message.text().includes("Content Security Policy");
+        (isOfPolicy ? this.refusals : this.complaints).push(
+          `${message.text()} ${message.location().url}`,
+        );
       }
     });
     page.on("pageerror", (error) => this.complaints.push(String(error)));

@@ -209,8 +209,7 @@ Deno.test({
         image.src = "http://127.0.0.1:1/x.png";
       })`);
       assert.equal(refused, "refused");
-      const isOfPolicy = (text: string) => text.includes("Content Security Policy");
-      assert.ok(opened.complaints.some(isOfPolicy));
+      assert.notDeepEqual(opened.refusals.splice(0), []);
       opened.complaints.splice(0);
     } finally {
       await tiles.shutdown();
