@@ -62,6 +62,22 @@ Deno.test({
     await opened.inspect("organization-roles");
     await page.getByRole("button", { name: "Undo" }).click();
     await members.getByText("Owner of location Lab").waitFor({ state: "detached" });
+    // A machine that is made while the page is open is named.
+    const person = (await app.listOrganizationMembers({ organizationId: made.org_id })).members[0];
+    const digger = await app.newRobot({ name: "digger", location: made.location_id });
+    const onDigger = {
+      ...{ authorizationType: "role", authorizationId: "robot_owner", resourceType: "robot" },
+      ...{ resourceId: digger.id, organizationId: made.org_id },
+      ...{ identityId: person?.userId ?? "", identityType: "user" },
+    };
+    await page.reload();
+    await app.addRole({ authorization: onDigger });
+    await members.getByText("Operator of the organisation").waitFor();
+    await inLab.selectOption("owner");
+    await members.getByText("Owner of machine digger").waitFor();
+    await app.updateRobot({ id: digger.id, name: "crane", location: made.location_id });
+    await members.getByText("Owner of machine crane").waitFor();
+    await app.deleteRobot({ id: digger.id });
     await members.getByRole("button", { name: "Remove" }).click();
     await press("Remove");
     await page.getByText("No people yet").waitFor();
