@@ -2,58 +2,22 @@
  * What the cloud found wrong, for the viewer: it says so in English sentences that list every
  * problem with its place, and the common ones are known here, as the console is of the same version.
  */
+import { configProblems } from "../texts/config_problems.ts";
 import { problems } from "../texts/problems.ts";
+import { AT_PLACE, type Row, WHOLE } from "./problem_sentences.ts";
 import type { Text, Values } from "../texts/text.ts";
 
 type Said = readonly [text: Text, values: Values];
 type Say = (text: Text, values: Values) => string;
 
-const KINDS: Readonly<Record<string, Text>> = {
-  text: problems.noText,
-  number: problems.noNumber,
-  "whole number": problems.noWholeNumber,
-  "true or false": problems.noBoolean,
-  list: problems.noList,
-  object: problems.noObject,
+const KINDS: Readonly<Record<string, readonly [alone: Text, amongOthers: Text]>> = {
+  text: [problems.noText, configProblems.text],
+  number: [problems.noNumber, configProblems.number],
+  "whole number": [problems.noWholeNumber, configProblems.wholeNumber],
+  "true or false": [problems.noBoolean, configProblems.boolean],
+  list: [problems.noList, configProblems.list],
+  object: [problems.noObject, configProblems.object],
 };
-
-/** Sentences without a place; what they name are the values. */
-const WHOLE: readonly [RegExp, Text][] = [
-  [/^fragments include one another: (?<circle>.+)$/, problems.fragmentCircle],
-  [/^there is no fragment (?<id>\S+)(?: that may be used here)?$/, problems.fragmentGone],
-  [/^fragment (?<id>\S+) is nested too deep: (?<most>\d+) /, problems.fragmentDeep],
-  [/^fragment (?<id>\S+) needs the variable "(?<name>[^"]+)"/, problems.variable],
-  [/^no such column: (?<name>[\w.]+)$/, problems.noColumn],
-  [/^no such table: (?<name>[\w.]+)$/, problems.noTable],
-  [/^no such function: (?<name>\w+)$/, problems.noFunction],
-  [/^near "(?<near>.+)": syntax error$/, problems.syntax],
-  [/^incomplete input$/, problems.unfinished],
-  [/^there is no (?<name>[\w.[\]]+)$/, problems.noField],
-  [/^the reading is empty$/, problems.readingEmpty],
-  [/^all_machine_owners: no address is set/, problems.noOwners],
-  [/^notifications of type push are not sent/, problems.noPush],
-  [
-    /^(?<back>\d+) of (?<all>\d+) machines that tried it rolled back, and (?<percent>[\d.]+) %/,
-    problems.rolledBack,
-  ],
-  [
-    /^the only machine that tried it rolled back, and (?<percent>[\d.]+) %/,
-    problems.onlyRolledBack,
-  ],
-];
-
-/** Sentences after a place, without what was found and what is allowed. */
-const AT_PLACE: readonly [RegExp, Text][] = [
-  [/^\S+ is missing$/, problems.missing],
-  [/^this is not one of the choices$/, problems.choice],
-  [/^(?<first>\S+) has the same (?:name|id)$/, problems.twice],
-  [/^the resource depends on itself$/, problems.circleSelf],
-  [/^the resources depend on each other: (?<circle>.+)$/, problems.circle],
-  [/^there is no component or service of this name$/, problems.unknown],
-  [/^the name is empty$/, problems.nameEmpty],
-  [/^the name has a (?:character that is not allowed|[:+], which)/, problems.nameForm],
-  [/^this is not a duration$/, problems.duration],
-];
 
 const PROBLEM =
   /^(?<at>\S+): (?<message>.+) \(found: (?<found>.*?)(?:, allowed: (?<allowed>.*))?\)(?: \(of fragment \S+\))?$/;
@@ -62,13 +26,14 @@ const PROBLEM =
 export function foundProblem(text: string, say: Say): string | undefined {
   const whole = matching(WHOLE, text);
   if (whole) return say(...whole);
-  const all = text.replace(/^with its fragments: /, "").split("; ").map(oneProblem);
+  const all = text.replace(/^with its fragments: /, "").split(/(?<=\)); (?=\S+: |and )/)
+    .map((each) => oneProblem(each, say));
   return all.every((each) => each !== undefined)
     ? all.map((each) => say(...each)).join(" ")
     : undefined;
 }
 
-function oneProblem(text: string): Said | undefined {
+function oneProblem(text: string, say: Say): Said | undefined {
   const more = /^and (?:at least )?(?<n>\d+) more$/.exec(text)?.groups;
   if (more) return [problems.more, more as Values];
   const { at = "", message = "", found = "", allowed = "" } = PROBLEM.exec(text)?.groups ?? {};
@@ -76,8 +41,12 @@ function oneProblem(text: string): Said | undefined {
   const known = matching(AT_PLACE, message);
   if (known) return [known[0], { ...values, ...known[1] }];
   if (message === "this is the wrong kind of value") {
-    const kind = KINDS[allowed];
-    return kind && [kind, values];
+    const alone = KINDS[allowed]?.[0];
+    if (alone) return [alone, values];
+    const kinds = allowed.split(/ or (?!false)/).map((kind) => KINDS[kind]?.[1]);
+    return kinds.every((kind) => kind !== undefined)
+      ? [configProblems.kinds, { at, allowed: kinds.map((kind) => say(kind, {})).join(", ") }]
+      : [configProblems.wrong, values];
   }
   const bound = /^(?<bound>\S+) or (?<side>more|less)$/.exec(allowed)?.groups;
   if (message === "this is out of range" && bound) {
@@ -89,7 +58,7 @@ function oneProblem(text: string): Said | undefined {
   return n !== undefined && most !== undefined ? [problems.nameLong, { at, n, most }] : undefined;
 }
 
-function matching(table: readonly [RegExp, Text][], text: string): Said | undefined {
+function matching(table: readonly Row[], text: string): Said | undefined {
   for (const [pattern, words] of table) {
     const match = pattern.exec(text);
     if (match) return [words, (match.groups ?? {}) as Values];
