@@ -66,13 +66,22 @@ consoleTest(
       );
       assert.ok(width >= LEAST && height >= LEAST, `${name}: ${width} by ${height}`);
     }
-    await opened.go(`/machines/${rig.made.machine_id}`);
+    // All of a card leads to its machine.
+    const row = await page.getByRole("link", { name: "rover", exact: true }).boundingBox();
+    assert.ok(row);
+    await page.touchscreen.tap(row.x + row.width / 2, row.y + LEAST);
+    await page.waitForURL(`**/machines/${rig.made.machine_id}`);
     const copies = page.getByRole("button", { name: /Copy/ });
     await copies.first().waitFor();
     const links = page.getByRole("navigation", { name: "Fleet" }).getByRole("link");
     for (const what of [...await copies.all(), ...await links.all()]) {
       assert.ok((await target(what)).height >= LEAST, await what.innerText());
     }
+    await page.setViewportSize({ width: 900, height: 800 });
+    await opened.go("/");
+    const name = page.getByRole("link", { name: "rover", exact: true });
+    assert.ok((await target(name)).height >= LEAST);
+    await page.setViewportSize(PHONE);
     await opened.go(`/machines/${rig.made.machine_id}/configure`);
     await page.getByRole("button", { name: "Add", exact: true }).first().tap();
     const dialog = page.getByRole("dialog");
