@@ -2,6 +2,7 @@
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { toError } from "../base/errors/to_error.ts";
+import { freePort } from "./free_port.ts";
 import { programPath } from "./tools.ts";
 
 /** PostgreSQL refuses to run as root; Debian's package makes this user. */
@@ -101,11 +102,6 @@ function program(name: string): string {
   const path = programPath(name);
   if (path === undefined) throw new Error(`there is no ${name}; install PostgreSQL`);
   return path;
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
 }
 
 /** @returns what it prints. */

@@ -6,7 +6,7 @@ import { ownTarget } from "../../tools/micro/targets.ts";
 import { findZig } from "../../tools/micro/zig.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { signIn } from "../../tools/run/cloud_api.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { Program } from "../e2e/program.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
 import { residentMiB } from "./footprint.ts";

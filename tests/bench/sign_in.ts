@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { request } from "node:http";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { Program } from "../e2e/program.ts";
 import { processorMs } from "./footprint.ts";
 import { percentile, type Reporter } from "./report.ts";

@@ -10,7 +10,7 @@ import { writeRelease } from "../../tools/release/download_folder.ts";
 import { SigningKey } from "../../tools/release/signing_key.ts";
 import { secretKeyFile } from "../../tools/release/testing.ts";
 import { SystemdComputer } from "../e2e/systemd_computer.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const PLATFORM = "linux/amd64";
 

@@ -4,7 +4,7 @@ import type { PackageOptions } from "../../tools/release/packages/contents.ts";
 import { makeDebianPackage } from "../../tools/release/packages/debian_package.ts";
 import { makeRpmPackage } from "../../tools/release/packages/rpm_package.ts";
 import { type Ran, SystemdComputer } from "../e2e/systemd_computer.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const options = (version: string): PackageOptions => ({
   ...{ version, time: new Date(0), licence: "Apache-2.0\n", completions: {} },

@@ -8,7 +8,7 @@ import { secretKeyFile } from "../../tools/release/testing.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { Program } from "../e2e/program.ts";
 import { SystemdComputer } from "../e2e/systemd_computer.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const DEADLINE_MS = 300_000;
 

@@ -19,7 +19,7 @@ import { noSystemdBecause } from "../e2e/systemd_computer.ts";
 import { checkImageFile, installImage, makeImage } from "./compiled_image.ts";
 import { installFromRelease } from "./compiled_release.ts";
 import { installPackages, MANAGERS } from "./compiled_packages.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { signInFromBinary } from "./compiled_sign_in.ts";
 import { deliverFromBinary } from "./compiled_notifications.ts";
 

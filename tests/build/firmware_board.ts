@@ -10,7 +10,7 @@ import { findZig } from "../../tools/micro/zig.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { Program } from "../e2e/program.ts";
 import type { Rig } from "../e2e/rig.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 /** Where the board finds the host that runs the emulator. */
 export const HOST_ADDRESS = "10.0.2.2";

@@ -12,7 +12,7 @@ import { withServer } from "../../shared/rpc/testing.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../shared/test_tools/tools.ts";
 import { ROOT } from "../../tools/programs.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const CALLER = "127.0.0.9";
 

@@ -14,7 +14,7 @@ import { ROOT } from "../../tools/programs.ts";
 import { signIn } from "../../tools/run/cloud_api.ts";
 import { Program } from "../e2e/program.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { boardOf, firmware, noFirmwareBecause } from "./firmware_board.ts";
 
 const DEADLINE_MS = 300_000;

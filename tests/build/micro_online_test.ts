@@ -18,7 +18,7 @@ import { Program } from "../e2e/program.ts";
 import { noNamesBecause, withName } from "../e2e/named_hosts.ts";
 import { ensurePythonSdk, runPython } from "../e2e/python_sdk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const DEADLINE_MS = 180_000;
 /** Resident, idle; the goal of the program. */

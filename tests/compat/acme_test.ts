@@ -23,7 +23,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { bootstrapFolder } from "../../cloud/local/bootstrap/bootstrap_testing.ts";
 import { Program } from "../e2e/program.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { GrpcCaller } from "./grpc_caller.ts";
 import { buildGoProgram } from "./go_program.ts";
 

@@ -5,7 +5,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { bundlePrograms } from "../../tools/test/bundle_programs.ts";
 import { Program } from "../e2e/program.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import type { ConsoleRig } from "./console_rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));

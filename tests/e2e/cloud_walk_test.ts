@@ -9,7 +9,7 @@ import { CertificateAuthority } from "../../cloud/accounts/certificates/authorit
 import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../tools/run/options.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { eventually } from "./rig.ts";
 import { noSystemdBecause, SystemdComputer } from "./systemd_computer.ts";
 import { tinyProgram } from "./tiny_program.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { programPath } from "../../tools/run/options.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import type { Program } from "./program.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "./rig.ts";
 import { runToEnd } from "./run_to_end.ts";

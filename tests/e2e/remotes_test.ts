@@ -6,7 +6,7 @@ import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { ResourceStatus_State, RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { runPython } from "./python_sdk.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "./rig.ts";
 

@@ -15,7 +15,7 @@ import type { Bootstrapped } from "../../tools/run/demo.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { waitForPort } from "../../tools/run/ports.ts";
 import { bundlePrograms } from "../../tools/test/bundle_programs.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { descendants } from "./process_tree.ts";
 import { Program, type ProgramOptions } from "./program.ts";
 import { runToEnd } from "./run_to_end.ts";

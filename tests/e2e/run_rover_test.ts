@@ -6,7 +6,7 @@ import { CameraService } from "../../shared/gen/viam/component/camera/v1/camera_
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { signIn } from "../../tools/run/cloud_api.ts";
 import { SIGHTING } from "../../tools/run/sightings.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { Program } from "./program.ts";
 import { eventually } from "./rig.ts";
 

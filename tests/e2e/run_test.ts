@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { ensurePythonSdk } from "./python_sdk.ts";
 import { descendants, watchEnds } from "./process_tree.ts";
 import { Program } from "./program.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { eventually } from "./rig.ts";
 import { runToEnd } from "./run_to_end.ts";
 

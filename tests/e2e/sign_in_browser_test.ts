@@ -18,7 +18,7 @@ import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";
 import { runMachine } from "../cli/rig.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
 const ANN = "ann@example.com";

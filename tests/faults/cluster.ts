@@ -8,7 +8,7 @@ import type { Bootstrapped } from "../../tools/run/demo.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { Program } from "../e2e/program.ts";
 import { S3Server } from "../object_storage/s3_server.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { Balancer } from "./balancer.ts";
 
 export const DEADLINE = { deadlineMs: 180_000 };

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { type Rig, rigTest } from "../e2e/rig.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 /** A command line that cannot work, and what the one line about it must name. */
 interface BadStart {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const INSTALLER = new URL("../../tools/s3_server.sh", import.meta.url);
 const PROGRAM = new URL("s3_server.py", import.meta.url);

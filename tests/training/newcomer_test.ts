@@ -8,7 +8,7 @@ import { tellSkip } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { type ApiKey, signIn } from "../../tools/run/cloud_api.ts";
 import { Program } from "../e2e/program.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { tfliteModule } from "./python_module.ts";
 
 const SECTIONS = ["From pictures to a model", "On the machine", "A script of your own"];

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { noPythonPackagesBecause } from "../../shared/test_tools/probes.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ROOT } from "../../tools/programs.ts";
-import { freePort } from "../ports/free_port.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const VERSION = "2.60.0";
 const START_MS = 120_000;

@@ -6,7 +6,8 @@ import { GenericService } from "../../../shared/gen/viam/component/generic/v1/ge
 import { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { fake, freePort, TestMachine } from "./remotes_testing.ts";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
+import { fake, TestMachine } from "./remotes_testing.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 

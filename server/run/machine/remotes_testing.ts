@@ -128,12 +128,6 @@ async function writeConfig(path: string, config: Record<string, unknown>, port: 
   await Deno.writeTextFile(path, JSON.stringify({ ...config, network }));
 }
 
-/** A port that nobody listens on. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
-
 /** A fake component with these attributes. */
 export function fake(subtype: string, name: string, attributes: object = {}, more: object = {}) {
   return {
