@@ -46,6 +46,14 @@ consoleTest(
     await has(send);
     opened.complaints.splice(0);
 
+    await opened.go("/");
+    await hands.check(page.getByLabel("Select rover"));
+    await hands.press(page.getByRole("button", { name: "Tag", exact: true }));
+    await has(dialog.getByLabel("Tags to add"));
+    await page.keyboard.type("pilot");
+    await page.keyboard.press("Enter");
+    await page.getByText("Done for 1 machine.").waitFor();
+
     await opened.go("/new-machine");
     await page.getByLabel("Name", { exact: true }).fill("digger");
     await page.keyboard.press("Enter");
