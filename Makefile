@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench simulate faults ftdc server agent cloud cli micro micro-firmware dist images release site smoke \
+.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench simulate faults ftdc server agent cloud cli micro micro-firmware micro-esp32 dist images release site smoke \
 	clean check-console \
 	check-lint check-format check-types check-generated check-imports
 
@@ -30,6 +30,7 @@ help:
 #> make cli      likewise machine, the command line for people
 #> make micro    make dist/machine-micro-server-TARGET, for small computers; needs cargo and Python [TARGET=linux-x64|linux-arm64|linux-armv7|all]
 #> make micro-firmware  make its firmware for the board mps2-an385 of QEMU; needs gcc-arm-none-eabi, too [CREDENTIALS=machine.json CA_FILE=roots.pem NO_TLS=1]
+#> make micro-esp32  make its firmware for an ESP32-S3 with PSRAM; needs ESP-IDF 5.3 to 5.5 [CREDENTIALS=machine.json CA_FILE=roots.pem WIFI_SSID=… WIFI_PASSWORD=… NO_TLS=1]
 #> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
 #> make images   compile cloud and server, make container images of them in dist/images/ [PIN=1]
 #> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE [URL=https://…]
@@ -114,6 +115,11 @@ micro-firmware: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/micro/firmware/main.ts \
 	  $(if $(CREDENTIALS),--credentials "$(CREDENTIALS)") $(if $(CA_FILE),--ca-file "$(CA_FILE)") \
 	  $(if $(NO_TLS),--no-tls)
+
+micro-esp32: setup
+	@WIFI_PASSWORD='$(WIFI_PASSWORD)' $(DENO) run -A $(FROZEN) --quiet tools/micro/esp32/main.ts \
+	  $(if $(CREDENTIALS),--credentials "$(CREDENTIALS)") $(if $(CA_FILE),--ca-file "$(CA_FILE)") \
+	  $(if $(WIFI_SSID),--wifi-ssid '$(WIFI_SSID)') $(if $(NO_TLS),--no-tls)
 
 dist: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/compile/main.ts --release --target all

@@ -24,7 +24,9 @@ export interface ObjectsOptions {
   readonly sources: ReadonlyMap<Library, string>;
   /** Folder below `micro/hosts` of the platform's own part. */
   readonly host: string;
-  /** Folders below that with sources and headers of it; default: itself. */
+  /** Folders below `micro/hosts` with sources that are the platform's, too. */
+  readonly shared?: readonly string[];
+  /** Folders below the platform's with sources and headers of it; default: itself. */
   readonly folders?: readonly string[];
   /** Name of the header with the settings of mbedTLS. */
   readonly mbedtls: string;
@@ -109,11 +111,11 @@ export class Objects {
     folder: string,
     { version, commit, skip = [] }: { version: string; commit: string; skip?: readonly string[] },
   ): Promise<Part> {
-    const { root, host, folders = [""] } = this.#options;
+    const { root, host, shared = [], folders = [""] } = this.#options;
     const flags = [`-I${folder}`, `-DMICRO_VERSION="${version}"`, `-DMICRO_COMMIT="${commit}"`];
     const hosts = join(root, "micro/hosts");
     const files: string[] = [];
-    for (const each of ["native", ...folders.map((below) => join(host, below))]) {
+    for (const each of ["native", ...shared, ...folders.map((below) => join(host, below))]) {
       for (const file of await sourceFiles(join(hosts, each), ["*.c"])) {
         if (file !== "compile.c" && !skip.includes(file)) files.push(join(hosts, each, file));
       }

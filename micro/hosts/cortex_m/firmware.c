@@ -1,9 +1,9 @@
 // The slot that does not run takes the new image.
 #include <string.h>
 
+#include "../device/chip.h"
 #include "../native/platform.h"
 #include "board/board.h"
-#include "chip.h"
 #include "host.h"
 #include "slots.h"
 

@@ -6,9 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Opens the flash chip's part for values. NULL, or what is wrong. */
-const char *store_open(void);
-
 /** Reads which image runs. */
 void firmware_start(void);
 

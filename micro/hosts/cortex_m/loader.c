@@ -1,7 +1,7 @@
 // The first program on the board: copies the image of the active slot to memory and starts it. An image
 // on trial is started once; after that, or where it is not whole, the one before it runs.
+#include "../device/chip.h"
 #include "board/board.h"
-#include "chip.h"
 #include "slots.h"
 
 void on_ethernet(void);

@@ -5,19 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../device/chip.h"
+#include "../device/device.h"
 #include "../native/engine.h"
 #include "../native/rounds.h"
 #include "../native/timers.h"
 #include "board/board.h"
 #include "board/semihosting.h"
-#include "bytecode.h"
-#include "chip.h"
 #include "host.h"
 #include "sockets.h"
 
 /** Bytes that the script may use; the rest of the heap is for TLS and the network. */
 #define SCRIPT_HEAP (1024 * 1024)
-#define PORT 8080
 
 extern uintptr_t __stack_chk_guard;
 extern char image_heap[], image_heap_end[];
@@ -86,14 +85,6 @@ static void end(const char *problem) {
   board_reset();
 }
 
-static bool is_kept(const char *key) {
-  uint8_t *bytes;
-  size_t length;
-  if (flash_read(key, &bytes, &length) || !bytes) return false;
-  free(bytes);
-  return true;
-}
-
 static void run(void) {
   static round_t round;
   while (!restarting) {
@@ -118,10 +109,7 @@ __attribute__((no_stack_protector)) int main(void) {
   __stack_chk_guard = guard;
   firmware_start();
   if ((problem = network_start())) end(problem);
-  char options[200];
-  snprintf(options, sizeof options, "{\"port\":%d,\"tls\":%s,\"debug\":false,\"version\":\"%s\"}",
-           PORT, is_kept("no-tls") ? "false" : "true", MICRO_VERSION);
-  if (!engine_start(BYTECODE, BYTECODE_LENGTH, SCRIPT_HEAP, options)) end("it cannot start");
+  if (!script_start(SCRIPT_HEAP)) end("it cannot start");
   run();
   engine_event(EVENT_STOP, 0);
   return 0;

@@ -64,6 +64,14 @@ const char *i2c_transfer(const char *bus, int address, const uint8_t *bytes, siz
   return "this board has no I2C";
 }
 
+bool adc_there(void) {
+  return false;
+}
+
+const char *adc_read(const char *pin, adc_value *value) {
+  return "this board has no analog inputs";
+}
+
 bool pwm_there(void) {
   return false;
 }

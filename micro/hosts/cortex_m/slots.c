@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
+#include "../device/chip.h"
 #include "board/board.h"
-#include "chip.h"
+#include "layout.h"
 
 #define STATE_MAGIC 0x31544f42u
 #define IN_SECTOR (CHIP_SECTOR / sizeof(boot_state))

@@ -173,6 +173,14 @@ const char *i2c_transfer(const char *bus, int address, const uint8_t *bytes, siz
   return result < 0 ? failed("nobody answers on I2C bus", bus) : NULL;
 }
 
+bool adc_there(void) {
+  return false;
+}
+
+const char *adc_read(const char *pin, adc_value *value) {
+  return "there are no analog inputs on Linux yet";
+}
+
 bool pwm_there(void) {
   return access("/sys/class/pwm/pwmchip0", R_OK) == 0;
 }

@@ -291,6 +291,19 @@ FUNCTION(i2c) {
   return problem ? outcome(ctx, problem) : JS_NewUint8ArrayCopy(ctx, read, wanted);
 }
 
+FUNCTION(analog) {
+  const char *pin = JS_ToCString(ctx, args[0]);
+  if (!pin) return JS_EXCEPTION;
+  adc_value value;
+  const char *problem = adc_read(pin, &value);
+  JS_FreeCString(ctx, pin);
+  if (problem) return outcome(ctx, problem);
+  double parts[] = {value.steps, value.least, value.largest, value.step};
+  JSValue list = JS_NewArray(ctx);
+  for (uint32_t i = 0; i < 4; i++) JS_SetPropertyUint32(ctx, list, i, JS_NewFloat64(ctx, parts[i]));
+  return list;
+}
+
 FUNCTION(pwm) {
   const char *pin = JS_ToCString(ctx, args[0]);
   if (!pin) return JS_EXCEPTION;
@@ -339,6 +352,7 @@ static const struct {
     {"gpioWatch", pin_watch, 1},
     {"gpioUnwatch", pin_unwatch, 1},
     {"i2cTransfer", i2c, 4},
+    {"adcRead", analog, 1},
     {"pwmSet", pwm, 3},
 };
 
@@ -364,6 +378,7 @@ JSValue bindings_object(JSContext *ctx) {
   }
   JS_SetPropertyStr(ctx, object, "hasGpio", JS_NewBool(ctx, gpio_there()));
   JS_SetPropertyStr(ctx, object, "hasI2c", JS_NewBool(ctx, i2c_there()));
+  JS_SetPropertyStr(ctx, object, "hasAdc", JS_NewBool(ctx, adc_there()));
   JS_SetPropertyStr(ctx, object, "hasPwm", JS_NewBool(ctx, pwm_there()));
   JS_SetPropertyStr(ctx, object, "largestValue", JS_NewInt32(ctx, FLASH_LARGEST));
   return object;

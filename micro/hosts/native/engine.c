@@ -1,11 +1,18 @@
 #include "engine.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bindings.h"
+
+#ifdef ESP_PLATFORM
+// Its malloc_usable_size() always gives 0.
+#include <esp_heap_caps.h>
+#define malloc_usable_size heap_caps_get_allocated_size
+#else
+#include <malloc.h>
+#endif
 
 static JSRuntime *runtime;
 static JSContext *context;

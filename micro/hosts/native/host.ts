@@ -1,4 +1,5 @@
 import type {
+  Adc,
   Connection,
   ConnectionEvents,
   Firmware,
@@ -149,12 +150,18 @@ export function nativeHost(native: Native, options: NativeOptions): NativeHost {
     i2c: native.hasI2c
       ? { transfer: (bus, address, write, n) => native.i2cTransfer(bus, address, write, n) }
       : undefined,
-    adc: undefined,
+    adc: native.hasAdc ? { read: (pin) => analogValue(native.adcRead(pin)) } : undefined,
     pwm: native.hasPwm
       ? { set: (pin, frequencyHz, duty) => native.pwmSet(pin, frequencyHz, duty) }
       : undefined,
   };
   return { host, dispatch };
+}
+
+function analogValue(
+  [value, min, max, stepSize]: [number, number, number, number],
+): ReturnType<Adc["read"]> {
+  return { value, min, max, stepSize };
 }
 
 function firmwareOf(native: Native, version: string): Firmware {

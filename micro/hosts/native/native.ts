@@ -48,6 +48,9 @@ export interface Native {
   gpioUnwatch(id: number): void;
   readonly hasI2c: boolean;
   i2cTransfer(bus: string, address: number, write: Uint8Array, readLength: number): Uint8Array;
+  readonly hasAdc: boolean;
+  /** Gives steps, and the least, the largest and a step in volts. */
+  adcRead(pin: string): [number, number, number, number];
   readonly hasPwm: boolean;
   pwmSet(pin: string, frequencyHz: number, duty: number): void;
 }

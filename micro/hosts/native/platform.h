@@ -77,6 +77,12 @@ void gpio_unwatch(int id);
 bool i2c_there(void);
 const char *i2c_transfer(const char *bus, int address, const uint8_t *bytes, size_t length,
                          uint8_t *read, size_t read_length);
+bool adc_there(void);
+/** What was read, in steps; the least and the largest that it can be, and a step, in volts. */
+typedef struct {
+  double steps, least, largest, step;
+} adc_value;
+const char *adc_read(const char *pin, adc_value *value);
 bool pwm_there(void);
 const char *pwm_set(const char *pin, double frequency, double duty);
 

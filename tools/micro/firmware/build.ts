@@ -22,7 +22,7 @@ const BOUNDS = [
 ];
 
 const LOADER = ["board/board.c", "board/semihosting.c", "board/startup.c"]
-  .concat("chip.c", "loader.c", "slots.c");
+  .concat("chip.c", "loader.c", "slots.c", "../device/crc.c");
 
 /** Files of a firmware. */
 export interface BuiltFirmware extends Built {
@@ -53,6 +53,7 @@ export async function buildFirmware(options: BuildOptions): Promise<BuiltFirmwar
   const bytecode = await own.bytecode(work, options.entry, { lean: true });
   const build = new Objects({
     ...{ root, sources, toolchain, folder: home, recipes: FIRMWARE_RECIPES, host: "cortex_m" },
+    shared: ["device"],
     folders: ["", "board", "lwip"],
     mbedtls: "mbedtls_board.h",
     flags: BOUNDS,

@@ -1,9 +1,11 @@
 import { crc32 } from "node:zlib";
 
-// The format is that of chip.h, store.c and slots.h in micro/hosts/cortex_m.
+// The format is that of slots.h and layout.h in micro/hosts/cortex_m, and of store.c in
+// micro/hosts/device.
 const CHIP_SIZE = 8 * 1024 * 1024;
 const SECTOR = 4096;
 const STORE = 0x20000;
+const STORE_SIZE = 2 * 384 * 1024;
 const SLOTS = 0x100000;
 const SLOT_SIZE = 3 * 1024 * 1024;
 const BANK_MAGIC = 0x314b4e42;
@@ -26,15 +28,27 @@ export function flashImage(
   const chip = new Uint8Array(CHIP_SIZE).fill(0xff);
   chip.set(withCrc([SLOT_MAGIC, image.length, crc32(image)]), SLOTS);
   chip.set(image, SLOTS + SECTOR);
+  chip.set(storeImage(values), STORE);
+  return chip;
+}
+
+/**
+ * Both banks of values of a device that was never started.
+ *
+ * @throws Error when a key is too long, or the values together
+ */
+export function storeImage(values: Readonly<Record<string, Uint8Array>>): Uint8Array {
+  const store = new Uint8Array(STORE_SIZE).fill(0xff);
   const header = withCrc([BANK_MAGIC, 1]);
-  chip.set(header, STORE);
-  let at = STORE + header.length;
+  store.set(header);
+  let at = header.length;
   for (const [key, value] of Object.entries(values)) {
     const record = recordOf(key, value);
-    chip.set(record, at);
+    if (at + record.length > STORE_SIZE / 2) throw new Error("the values have more than 384 KiB");
+    store.set(record, at);
     at += Math.ceil(record.length / 4) * 4;
   }
-  return chip;
+  return store;
 }
 
 function withCrc(numbers: readonly number[]): Uint8Array {

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { toError } from "../../../shared/base/errors/to_error.ts";
-import { readCredentials } from "../../../micro/core/cloud/credentials.ts";
 import { gitIn, readStamp } from "../../bundle/build_stamp.ts";
 import { ROOT } from "../../programs.ts";
 import { sizeReport } from "../sizes.ts";
 import { findZig } from "../zig.ts";
 import { BOARD, buildFirmware } from "./build.ts";
 import { flashImage } from "./flash_image.ts";
+import { deviceValues } from "./values.ts";
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -29,20 +29,15 @@ async function main(): Promise<void> {
   const built = await buildFirmware({ root: ROOT, zig: await findZig(ROOT), ...stamp });
   process.stdout.write(await sizeReport(built, "newlib"));
   if (values.credentials === undefined) return;
-  const credentials = await Deno.readTextFile(values.credentials);
-  const { origin } = readCredentials(credentials);
-  if (origin.tls && values["ca-file"] === undefined) {
-    throw new Error("the device needs the certificate authority of its cloud: CA_FILE=");
-  }
   const file = join(ROOT, "dist", `machine-micro-server-${BOARD}.flash`);
-  const encode = (text: string) => new TextEncoder().encode(text);
-  const flash = flashImage(await Deno.readFile(built.image), {
-    credentials: encode(credentials),
-    ...(values["no-tls"] ? { "no-tls": encode("1") } : {}),
-    ...(values["ca-file"] === undefined
-      ? {}
-      : { roots: encode(await Deno.readTextFile(values["ca-file"])) }),
-  });
+  const flash = flashImage(
+    await Deno.readFile(built.image),
+    await deviceValues({
+      credentials: values.credentials,
+      caFile: values["ca-file"],
+      noTls: values["no-tls"],
+    }),
+  );
   await Deno.writeFile(file, flash, { mode: 0o600 });
   process.stdout.write(`${file}\n`);
 }

@@ -7,7 +7,8 @@
 
 #include "../native/platform.h"
 #include "chip.h"
-#include "host.h"
+#include "device.h"
+#include "layout.h"
 
 #define BANK_MAGIC 0x314b4e42u
 #define RECORD_MAGIC 0x31434552u
@@ -221,4 +222,8 @@ const char *flash_remove(const char *key) {
   const char *wrong = checked(key);
   if (wrong) return wrong;
   return find(key) ? append(key, (const uint8_t *)"", REMOVED) : NULL;
+}
+
+bool store_has(const char *key) {
+  return find(key) != NULL;
 }
