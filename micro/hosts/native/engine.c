@@ -64,7 +64,8 @@ size_t engine_heap_limit(void) {
 static void log_thrown(const char *where) {
   JSValue thrown = JS_GetException(context);
   JSValue stack = JS_IsObject(thrown) ? JS_GetPropertyStr(context, thrown, "stack") : JS_UNDEFINED;
-  const char *message = JS_ToCString(context, thrown);
+  // It throws null where there is no memory for an error either.
+  const char *message = JS_IsNull(thrown) ? NULL : JS_ToCString(context, thrown);
   const char *trace = JS_IsString(stack) ? JS_ToCString(context, stack) : NULL;
   char line[1024];
   snprintf(line, sizeof line, "%s: %s\n%s", where, message ? message : "out of memory",
