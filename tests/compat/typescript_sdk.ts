@@ -7,13 +7,13 @@ const FOLDER = new URL("typescript_sdk/", import.meta.url);
  * Runs a program of the folder `typescript_sdk` and reads the JSON it writes. It runs in a process
  * of its own: the SDK's libraries are older majors of ours.
  *
- * @param patienceMs how long it may take; five minutes
+ * @param patienceMs how long it may take; a quarter of an hour, as a busy host is a tenth as fast
  * @throws Error with what the program wrote when it fails or takes longer
  */
 export async function runTypescriptSdk<T>(
   program: string,
   args: string[],
-  patienceMs = 300_000,
+  patienceMs = 900_000,
 ): Promise<T> {
   const { success, stdout, stderr } = await runToEnd(Deno.execPath(), {
     args: [

@@ -32,14 +32,14 @@ export async function ensurePythonSdk(): Promise<string> {
 
 /**
  * Runs a Python program with the SDK at hand.
- * @param patienceMs how long it may take; five minutes
+ * @param patienceMs how long it may take; a quarter of an hour, as a busy host is a tenth as fast
  * @throws Error with what the program wrote when it fails or takes longer
  */
 export async function runPython(
   program: URL,
   args: string[],
   env: Record<string, string> = {},
-  patienceMs = 300_000,
+  patienceMs = 900_000,
 ): Promise<PythonOutput> {
   const python = await ensurePythonSdk();
   const { code, stdout, stderr } = await runToEnd(python, {
