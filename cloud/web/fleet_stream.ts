@@ -11,6 +11,7 @@ import {
 import { type GeoPoint, GeoPointSchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { ownVersion } from "../../shared/base/build_info/family_version.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import { linkedController } from "../../shared/base/time/linked_controller.ts";
 import { inOrder, inSlices } from "../api/paging/slices.ts";
 import type { Callers } from "../accounts/access/callers.ts";
 import type { Scope } from "../accounts/access/scope.ts";
@@ -48,12 +49,11 @@ export async function* watchFleet(
     return scope;
   };
   // A pause ends together with the right to see the organisation.
-  const refused = new AbortController();
+  const resting = linkedController(context.signal);
   const unwatch = callers.watch(
     async () => void await allowed(),
-    (error) => refused.abort(error),
+    (error) => resting.abort(error),
   );
-  const resting = AbortSignal.any([context.signal, refused.signal]);
   const sent = new Map<string, string>();
   let isFirst = true;
   let saidAtMs = clock.monotonicMs();
@@ -85,11 +85,12 @@ export async function* watchFleet(
       }
       isFirst = false;
       const pauseMs = Math.max(LOOK_EVERY_MS, (clock.monotonicMs() - begunMs) * REST);
-      await clock.sleep(pauseMs, resting).catch(() => undefined);
-      refused.signal.throwIfAborted();
+      await clock.sleep(pauseMs, resting.signal).catch(() => undefined);
+      if (!context.signal.aborted) resting.signal.throwIfAborted();
     }
   } finally {
     unwatch();
+    resting.abort();
   }
 }
 

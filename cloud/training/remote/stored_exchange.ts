@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { TransferError } from "../../../shared/transfer/download/transfer_error.ts";
 import type { HttpCallers } from "../../accounts/access/http_callers.ts";
@@ -56,7 +57,7 @@ export class StoredExchange implements Exchange {
     const files = [[SCRIPT, run.scriptFolder], [DATASET, run.datasetFolder]] as const;
     const seconds = Math.min(LONGEST_SECONDS, Math.ceil(milliseconds / 1000));
     const addresses: Record<string, string> = {};
-    const closed = new AbortController();
+    const closed = linkedController(signal);
     const ids = [run.keyId];
     const close = async () => {
       closed.abort(new Error("the run is over"));
@@ -81,8 +82,7 @@ export class StoredExchange implements Exchange {
       await close();
       throw error;
     }
-    const ended = AbortSignal.any([signal, closed.signal]);
-    return { addresses, hasModel: () => this.#take(run, ended), close };
+    return { addresses, hasModel: () => this.#take(run, closed.signal), close };
   }
 
   async answer(request: ExchangeRequest, http: HttpCallers): Promise<Response> {

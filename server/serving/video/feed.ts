@@ -2,6 +2,7 @@
 import { ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
 import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
@@ -143,21 +144,22 @@ export class Feed {
         continue;
       }
       pace.nextMs = clock.monotonicMs() + BEGIN_EVERY_MS;
-      this.#restart = new AbortController();
-      const ends = AbortSignal.any([signal, this.#restart.signal]);
+      this.#restart = linkedController(signal);
       let problem = "it has ended";
       try {
-        for await (const frame of source(ends)) {
+        for await (const frame of source(this.#restart.signal)) {
           failures = 0;
           this.#send(frame);
         }
       } catch (error) {
         problem = messageOf(error);
       }
+      const isRestarted = this.#restart.signal.aborted;
+      this.#restart.abort();
       this.#forget();
       for (const viewer of this.#viewers.values()) viewer.waits = true;
       if (signal.aborted) return;
-      if (this.#restart.signal.aborted) continue;
+      if (isRestarted) continue;
       if (++failures >= MOST_FAILURES) {
         log.warn("the video of a camera ends, after several starts", {
           event: "video_failed",

@@ -4,6 +4,7 @@ import type { Client } from "@connectrpc/connect";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { lt } from "semver";
 import { toFileError } from "../../base/files/fs_error.ts";
+import { linkedController } from "../../base/time/linked_controller.ts";
 import {
   Channel,
   type Release,
@@ -250,27 +251,30 @@ async function receive(
   },
   take: (piece: Uint8Array) => Promise<void> | void,
 ): Promise<void> {
-  const late = AbortSignal.timeout(withinMs);
-  const either = signal ? AbortSignal.any([signal, late]) : late;
+  const ends = linkedController(signal ?? new AbortController().signal, withinMs);
   const requests = new HttpRequests({
     what: "the release",
     credentialsFor: () => ({}),
     objectionTo: (at) => isAllowed(at) ? undefined : `${shown(at)}: http:// is for this host only`,
     fetch,
   });
-  const answer = await requests.send("GET", url.href, {}, either).catch((error) => {
-    if (error instanceof TransferError) throw error;
-    throw new Error(`${url.href} cannot be reached: ${error.message}`);
-  });
-  if (!answer.ok || !answer.body) {
-    await answer.body?.cancel();
-    throw new Error(`${url.href} answers ${answer.status} ${answer.statusText}`);
-  }
-  let bytes = 0;
-  for await (const piece of answer.body) {
-    bytes += piece.length;
-    if (bytes > limit) throw new Error(`${url.href} is longer than ${limit} bytes`);
-    await take(piece);
+  try {
+    const answer = await requests.send("GET", url.href, {}, ends.signal).catch((error) => {
+      if (error instanceof TransferError) throw error;
+      throw new Error(`${url.href} cannot be reached: ${error.message}`);
+    });
+    if (!answer.ok || !answer.body) {
+      await answer.body?.cancel();
+      throw new Error(`${url.href} answers ${answer.status} ${answer.statusText}`);
+    }
+    let bytes = 0;
+    for await (const piece of answer.body) {
+      bytes += piece.length;
+      if (bytes > limit) throw new Error(`${url.href} is longer than ${limit} bytes`);
+      await take(piece);
+    }
+  } finally {
+    ends.abort();
   }
 }
 
