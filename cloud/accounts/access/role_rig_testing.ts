@@ -2,7 +2,7 @@ import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { addOwner } from "../../local/people/people_command.ts";
 import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
 import { EnrollmentService } from "../../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
@@ -57,6 +57,8 @@ const PERSON = "person@example.com";
 /** Calls the cloud as everybody. A cloud with one organisation, everybody who may call, and the way back to how it was. */
 export class RoleRig implements AsyncDisposable {
   #version = 0;
+  /** They put all tables back; prepared once, as that takes longer than to run them. */
+  readonly #restoring: StatementSync[] = [];
 
   private constructor(
     readonly cloud: TestCloud,
@@ -172,6 +174,10 @@ export class RoleRig implements AsyncDisposable {
     const rig = new RoleRig(cloud, ids, foreign, tokens as Record<CallerName, string>, store);
     for (const table of rig.#tables()) {
       store.exec(`CREATE TABLE kept."${table}" AS SELECT * FROM main."${table}"`);
+      rig.#restoring.push(
+        store.prepare(`DELETE FROM main."${table}"`),
+        store.prepare(`INSERT INTO main."${table}" SELECT * FROM kept."${table}"`),
+      );
     }
     rig.#version = rig.#dataVersion();
     return rig;
@@ -262,10 +268,7 @@ export class RoleRig implements AsyncDisposable {
   async #restore(): Promise<void> {
     if (this.#dataVersion() === this.#version) return;
     this.store.exec("BEGIN IMMEDIATE");
-    for (const table of this.#tables()) {
-      this.store.exec(`DELETE FROM main."${table}"`);
-      this.store.exec(`INSERT INTO main."${table}" SELECT * FROM kept."${table}"`);
-    }
+    for (const statement of this.#restoring) statement.run();
     this.store.prepare(
       "INSERT INTO main.changes (org_id, part_id, kind, created_at) VALUES (?, NULL, 'access', 0)",
     ).run(this.ids["organization"] ?? "");
