@@ -209,6 +209,8 @@ function machineMicro(native: Native, optionsText: string): Dispatch {
     host.setTimer(HOUR, measure);
   };
   host.setTimer(HOUR - SECOND / 3, measure);
+  // A board's loader has begun it, and the machine feeds that of its own host.
+  native.watchdog(0);
   native.setTimer(0);
   return (kind) => {
     if (kind !== EVENT.timer || hour === days.hours) return;
