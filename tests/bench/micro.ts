@@ -17,8 +17,13 @@ import { GET_READINGS, runOwnClient } from "./throughput.ts";
 
 const STARTS = 10;
 const SETTLE_MS = 15_000;
+const CHANGES = 10;
 const RUN_S = 10;
 const DEADLINE_MS = 60_000;
+
+const COMPONENTS = ["fake", "b", "c", "d", "e"].map((name) => ({
+  ...{ name, api: "rdk:component:sensor", model: "rdk:builtin:fake" },
+}));
 
 /** machine-micro-server, compiled: its start, its memory idle and after load, GetReadings. */
 export async function benchMicro(reporter: Reporter): Promise<void> {
@@ -29,11 +34,7 @@ export async function benchMicro(reporter: Reporter): Promise<void> {
   const { file } = await buildMicro(ownTarget(), { ...options, output });
   await using rig = await Rig.create();
   const cloud = await rig.startCloud();
-  await rig.saveConfig({
-    components: ["fake", "b", "c", "d", "e"].map((name) => ({
-      ...{ name, api: "rdk:component:sensor", model: "rdk:builtin:fake" },
-    })),
-  });
+  await rig.saveConfig({ components: COMPONENTS });
   const port = freePort();
   const start = () => {
     const micro = Program.start({
@@ -68,6 +69,7 @@ export async function benchMicro(reporter: Reporter): Promise<void> {
   await new Promise((done) => setTimeout(done, SETTLE_MS));
   reporter.report("rss_idle_micro", await residentMiB(micro.pid), "MiB");
 
+  await reportChanges(reporter, rig, micro);
   const ghz = await findGhz(reporter);
   const { accessToken } = session;
   for (const inFlight of [16, 1]) {
@@ -82,4 +84,19 @@ export async function benchMicro(reporter: Reporter): Promise<void> {
   reporter.report("rss_after_load_micro", await residentMiB(micro.pid), "MiB");
   await benchRelay(reporter, rig, cloud.pid);
   reporter.report("rss_after_relay_micro", await residentMiB(micro.pid), "MiB");
+}
+
+/** From before a configuration is saved until the device says that it has applied it. */
+async function reportChanges(reporter: Reporter, rig: Rig, micro: Program): Promise<void> {
+  const applied = () => micro.lines.filter((line) => line.includes("applied revision")).length;
+  const samples: number[] = [];
+  for (let n = 0; n < CHANGES; n++) {
+    const [before, started] = [applied(), performance.now()];
+    const attributes = { readings: { n } };
+    await rig.saveConfig({ components: COMPONENTS.map((each) => ({ ...each, attributes })) });
+    while (applied() === before) await new Promise((done) => setTimeout(done, 1));
+    samples.push(performance.now() - started);
+  }
+  reporter.report("save_applied_micro_p50", percentile(samples, 0.5), "ms");
+  reporter.report("save_applied_micro_max", percentile(samples, 1), "ms");
 }
