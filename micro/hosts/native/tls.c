@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <mbedtls/error.h>
+#include <mbedtls/platform.h>
 #include <mbedtls/ssl.h>
 #include <mbedtls/x509_crt.h>
 #include <psa/crypto.h>
@@ -19,7 +20,6 @@ struct tls {
   // What a write that has to be done again was about.
   size_t again;
   char name[256];
-  char problem[512];
 };
 
 struct tls_server {
@@ -149,9 +149,20 @@ static int result_of(tls *of, int result) {
   return TLS_FAILED;
 }
 
+// It was checked, and nobody looks at it again: some kilobytes for each connection.
+static void forget_certificate(mbedtls_ssl_context *of) {
+  mbedtls_ssl_session *session = of->MBEDTLS_PRIVATE(session);
+  if (!session || !session->MBEDTLS_PRIVATE(peer_cert)) return;
+  mbedtls_x509_crt_free(session->MBEDTLS_PRIVATE(peer_cert));
+  mbedtls_free(session->MBEDTLS_PRIVATE(peer_cert));
+  session->MBEDTLS_PRIVATE(peer_cert) = NULL;
+}
+
 int tls_handshake(tls *of) {
   int result = mbedtls_ssl_handshake(&of->ssl);
-  return result == 0 ? 0 : result_of(of, result);
+  if (result) return result_of(of, result);
+  forget_certificate(&of->ssl);
+  return 0;
 }
 
 int tls_read(tls *of, uint8_t *bytes, size_t length) {
@@ -185,6 +196,7 @@ void tls_end(tls *of) {
 }
 
 const char *tls_problem(tls *of) {
+  static char problem[512];
   uint32_t flags = mbedtls_ssl_get_verify_result(&of->ssl);
   if (of->last == MBEDTLS_ERR_X509_CERT_VERIFY_FAILED && flags) {
     char why[256];
@@ -193,18 +205,18 @@ const char *tls_problem(tls *of) {
     for (char *at = why; *at; at++) {
       if (*at == '\n') *at = at[1] ? ' ' : '\0';
     }
-    snprintf(of->problem, sizeof of->problem,
+    snprintf(problem, sizeof problem,
              "the certificate of %s is refused: %s. Where it is from an authority of your own, name "
              "that with -ca-file",
              of->name, why);
   } else if (of->last == MBEDTLS_ERR_SSL_CONN_EOF) {
-    snprintf(of->problem, sizeof of->problem, "the peer ended the connection during TLS");
+    snprintf(problem, sizeof problem, "the peer ended the connection during TLS");
   } else {
     char why[128];
     mbedtls_strerror(of->last, why, sizeof why);
-    snprintf(of->problem, sizeof of->problem, "TLS failed: %s", why);
+    snprintf(problem, sizeof problem, "TLS failed: %s", why);
   }
-  return of->problem;
+  return problem;
 }
 
 void tls_free(tls *of) {

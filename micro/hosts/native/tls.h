@@ -34,7 +34,7 @@ int tls_write(tls *of, const uint8_t *bytes, size_t length);
 bool tls_pending(tls *of);
 /** Tells the peer that nothing more is sent. */
 void tls_end(tls *of);
-/** Why a call failed, for a person. */
+/** Why a call failed, for a person; valid until the next call. */
 const char *tls_problem(tls *of);
 void tls_free(tls *of);
 
