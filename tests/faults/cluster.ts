@@ -89,6 +89,16 @@ export class Cluster implements AsyncDisposable {
     );
   }
 
+  /** The node that leads by what the database says. */
+  async leader(): Promise<number> {
+    const address = await this.database.query(
+      `select address from machine_cloud.nodes join machine_cloud.node_leader on id = node_id`,
+    );
+    const node = this.ports.findIndex((port) => address.endsWith(`:${port}`));
+    assert.ok(node >= 0, address);
+    return node;
+  }
+
   /** One call as JSON. @throws when it was not acknowledged */
   async call(method: string, token: string | undefined, body: object): Promise<unknown> {
     const response = await fetch(`${this.url}/${method}`, {

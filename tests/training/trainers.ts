@@ -25,7 +25,11 @@ export class Trainers implements AsyncDisposable {
 
   /** @param options of `serve` */
   static async open(options: readonly string[]): Promise<Trainers> {
-    const nodes = await Cluster.start([...options, "--training-memory", "1024"]);
+    return await Trainers.on(await Cluster.start([...options, "--training-memory", "1024"]));
+  }
+
+  /** @param nodes are ended with it */
+  static async on(nodes: Cluster): Promise<Trainers> {
     const it = new Trainers(nodes);
     const { made } = nodes;
     const { client, accessToken } = await signIn(nodes.url, {
@@ -73,27 +77,21 @@ export class Trainers implements AsyncDisposable {
 
   /** Waits for the end of a job. */
   async ends(id: string, status: string): Promise<void> {
-    const end = await eventually("the job has ended", async () => {
+    assert.equal(await this.ended(id), status, await this.log(id));
+  }
+
+  /** @returns how a job ended, when it has */
+  async ended(id: string): Promise<string> {
+    return await eventually("the job has ended", async () => {
       const { metadata } = await this.#call("GetTrainingJob", { id }) as {
         metadata: { status: string };
       };
       return ENDED.test(metadata.status) && metadata.status;
     }, DEADLINE_MS);
-    assert.equal(end, status, await this.log(id));
   }
 
   async cancel(id: string): Promise<void> {
     await this.#call("CancelTrainingJob", { id });
-  }
-
-  /** The node that said last that it leads. */
-  leader(): number {
-    const leads = [0, 1].filter((node) => {
-      const said = this.nodes.program(node).tail(400).match(/leader_(begun|over)/g);
-      return said?.at(-1) === "leader_begun";
-    });
-    assert.equal(leads.length, 1);
-    return leads[0] ?? 0;
   }
 
   /** Objects of runs in the object storage. */
@@ -150,7 +148,7 @@ export async function tryNodes(
     await test.step(`the other node takes over when the leader gets ${signal}`, async () => {
       const id = await it.submit("print('started', flush=True); time.sleep(25); save()");
       await it.prints(id, "started");
-      const leader = it.leader();
+      const leader = await it.nodes.leader();
       const program = it.nodes.program(leader);
       program.signal(signal);
       await it.prints(id, "attempt 2 starts");
