@@ -100,10 +100,9 @@ export class LogQuota {
     return admitted;
   }
 
-  /** Another node took this of a part. Nodes that did so at once leave a debt. */
+  /** Another node took this of a part. What several took at once is a debt, however large. */
   spend(partId: string, bytes: number): void {
-    const budget = this.#budget(partId);
-    budget.left = Math.max(-this.limits.burstBytes, budget.left - bytes);
+    this.#budget(partId).left -= bytes;
   }
 
   /** On another node no more is left of a part's share. */

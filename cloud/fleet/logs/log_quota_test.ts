@@ -43,6 +43,34 @@ Deno.test("LogQuota.admit() takes a burst, then a rate, and keeps the last of a 
   assert.ok(next >= 9 && next <= 11, `${next} lines a second`);
 });
 
+Deno.test("what a part sends to several nodes at once is a debt that it pays off", async () => {
+  const clock = new FakeClock();
+  const quotas = Array.from({ length: 4 }, () => new LogQuota(LIMITS, clock));
+  const later: (() => void)[] = [];
+  for (const quota of quotas) {
+    quota.onSpent = (part, take) => {
+      const bytes = take();
+      for (const other of quotas) if (other !== quota) later.push(() => other.spend(part, bytes));
+    };
+  }
+  const many = flood("error", 1_000);
+  const admit = () => {
+    const lines = quotas.reduce((sum, quota) => sum + quota.admit("a", many).length, 0);
+    for (const hear of later.splice(0)) hear();
+    return lines;
+  };
+  const first = admit();
+  assert.ok(first >= 380, `${first} lines at once`);
+  let lines = first;
+  const seconds = 4 * LIMITS.burstBytes / LIMITS.bytesPerSecond;
+  for (let second = 0; second < seconds; second++) {
+    await clock.advance(1_000);
+    lines += admit();
+  }
+  const mayTake = (LIMITS.burstBytes + seconds * LIMITS.bytesPerSecond) / 1_005;
+  assert.ok(lines <= mayTake * 1.1, `${lines} lines of ${mayTake}`);
+});
+
 Deno.test("LogQuota counts fields and callers, and no line goes through for nothing", () => {
   const quota = new LogQuota(LIMITS, new FakeClock());
   const fields = [{ key: "k", String: "v".repeat(2_000) }];
