@@ -97,7 +97,7 @@ export class SharedBus implements NodeBus {
 
   #look(): void {
     if (this.#stop.signal.aborted) return;
-    this.drain().catch(() => undefined); // the look each second reports it
+    this.drain().catch(() => undefined); // the look at intervals reports it
   }
 
   async #readAll(): Promise<void> {

@@ -12,7 +12,7 @@ export interface Change {
   readonly kind: ChangeKind;
 }
 
-const POLL_MS = 400;
+const POLL_MS = 250;
 const KEEP_MS = 24 * 60 * 60_000;
 const PRUNE_EVERY_MS = 60 * 60_000;
 
@@ -38,7 +38,7 @@ export async function recordChange(queries: Queries, change: Change, now: Date):
 
 /**
  * Reports what changed in the database, once and in order: what this process saved as soon as it
- * calls {@link ChangeFeed.drain}, what others saved within about half a second.
+ * calls {@link ChangeFeed.drain}, what others saved within about a quarter of a second.
  */
 export class ChangeFeed {
   readonly #listeners = new Set<(change: Change) => void>();

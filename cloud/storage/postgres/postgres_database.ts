@@ -28,7 +28,7 @@ import { CONNECTION_NAME, PostgresNodes } from "./postgres_nodes.ts";
 /** Idle connections are closed after this. */
 const IDLE_MS = 60_000;
 /** How long what others wrote may stay unseen where their notification was lost. */
-const LOOK_EVERY_MS = 300;
+const LOOK_EVERY_MS = 200;
 
 type Connect = () => Promise<Client>;
 
@@ -115,7 +115,7 @@ export class PostgresDatabase implements CloudDatabase {
     return result;
   }
 
-  /** It counts each second as a change, too: a notification may be lost. */
+  /** It changes on its own, too: a notification may be lost. */
   foreignVersion(): number {
     return this.#heard + Math.floor(this.clock.monotonicMs() / LOOK_EVERY_MS);
   }
