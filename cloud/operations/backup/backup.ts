@@ -27,6 +27,8 @@ export interface BackupResult {
 
 /** Below the data folder, for second names of files; what a killed backup left is removed. */
 const STAGING = ".backup";
+/** In it: where the backup is being written, for the next one when this one is killed. */
+const UNFINISHED = ".unfinished";
 
 /**
  * Writes a backup of a cloud, also of one that is being served: everything in it is of one moment.
@@ -62,8 +64,10 @@ export async function backUp(
   const staging = join(dataDir, STAGING);
   const unfinished = join(dirname(target), `.${basename(target)}.unfinished`);
   try {
+    await removeCopies(await leftUnfinished(staging));
     await remove(staging);
     await Deno.mkdir(staging, { mode: 0o700 });
+    await Deno.writeTextFile(join(staging, UNFINISHED), unfinished);
     const copy = address === undefined
       ? copyOfFolder(dataDir, unfinished)
       : copyOfPostgres(dataDir, address, `${unfinished}.rows`, clock);
@@ -72,8 +76,8 @@ export async function backUp(
     if (fsErrorCode(error) === undefined) throw error;
     throw toFileError(error, "write the backup", target);
   } finally {
-    const copies = [...DATABASES.map((name) => `${unfinished}.${name}`), `${unfinished}.rows`];
-    for (const name of [unfinished, ...copies, staging]) await remove(name);
+    await removeCopies(unfinished);
+    await remove(staging);
   }
 }
 
@@ -130,6 +134,23 @@ async function write(
   } finally {
     file.close();
   }
+}
+
+/** Where a backup of this folder was being written that was killed. */
+async function leftUnfinished(staging: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(join(staging, UNFINISHED));
+  } catch (error) {
+    if (fsErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function removeCopies(unfinished: string | undefined): Promise<void> {
+  // Cut while it was being written: it names nothing of ours.
+  if (!unfinished?.endsWith(".unfinished")) return;
+  const copies = [...DATABASES.map((name) => `${unfinished}.${name}`), `${unfinished}.rows`];
+  for (const name of [unfinished, ...copies]) await remove(name);
 }
 
 async function remove(path: string): Promise<void> {

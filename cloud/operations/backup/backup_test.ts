@@ -226,6 +226,28 @@ Deno.test("copyDatabase() copies one moment in many steps, while others write", 
     assert.equal(verdict, "ok");
   }));
 
+Deno.test("what a killed backup left next to its file is removed by the next one, to another file", () =>
+  withFolders(async ({ root, data, file }) => {
+    const backup = new URL("backup.ts", import.meta.url).href;
+    const { code } = await dying(
+      `
+      const { backUp } = await import(${JSON.stringify(backup)});
+      const { systemClock } = await import(${
+        JSON.stringify(new URL("../../../shared/base/time/clock.ts", import.meta.url).href)
+      });
+      await backUp(${JSON.stringify(data)}, ${JSON.stringify(file)}, { clock: systemClock });`,
+      "backup.archive.entry",
+    );
+    assert.notEqual(code, 0);
+    const names = async () => (await Array.fromAsync(Deno.readDir(root))).map(({ name }) => name);
+    assert.ok((await names()).includes(".b.tar.unfinished"));
+    const rows = join(root, ".b.tar.unfinished.rows");
+    await Deno.mkdir(rows); // as it is with PostgreSQL
+    await Deno.writeTextFile(join(rows, "cloud.db"), "half");
+    await backUp(data, join(root, "c.tar"), { clock: systemClock });
+    assert.deepEqual((await names()).sort(), ["c.tar", "data"]);
+  }));
+
 Deno.test("a backup that is killed leaves no file, and a restore that is killed nothing to use", () =>
   withFolders(async ({ root, data, file, target }) => {
     const first = new URL(".", import.meta.url).href;
