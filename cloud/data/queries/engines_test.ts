@@ -5,12 +5,13 @@ import { type Document, serialize } from "bson";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
+import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";
 import { type Queries, SqliteDatabase } from "../../storage/database/cloud_database.ts";
 import { parsePostgresAddress } from "../../storage/postgres/address.ts";
 import { PostgresDatabase } from "../../storage/postgres/postgres_database.ts";
 import { insertReadings } from "../ingest/reading_rows.ts";
 import { EVERYTHING } from "./narrowing.ts";
-import type { QueryRequest, QueryScope, RemoteReadings } from "./query_form.ts";
+import type { QueryRequest, QueryScope, QueryTask, RemoteReadings } from "./query_form.ts";
 import { Dice, randomPipeline, randomStatement } from "./random_query_testing.ts";
 import { copyReadings } from "./remote_readings.ts";
 import { prepare, prepareStub, type QueryOutcome, runQuery } from "./run_query.ts";
@@ -19,6 +20,32 @@ const ignore = ignoreWithout(import.meta.url, "postgresql");
 const QUERIES = 150;
 const SOURCES = 12;
 const START_US = 1_767_323_045_123_456;
+
+/** Runs the query that is its argument. */
+const RUN = `
+  import { addonFor, connect } from "../../../shared/base/store/connect.ts";
+  import { prepareStub, runQuery } from "./run_query.ts";
+  const addon = addonFor(":memory:");
+  const stub = connect(":memory:", addon, false);
+  prepareStub(stub);
+  const places = { database: undefined, stub, addon };
+  console.log(JSON.stringify((await runQuery(places, JSON.parse(Deno.args[0]))).answer));`;
+
+/** A query of 40 MB where the disk has less says so, and not that it is too large. */
+async function findsFullDisk(asked: Pick<QueryTask, "scope" | "remote">): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  await withSmallDisk(folder, 4_096, async () => {
+    const query = { kind: "sql", text: "SELECT count(data) FROM readings" };
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", "--no-check", "--ext=ts", RUN, JSON.stringify({ ...asked, query })],
+      cwd: import.meta.dirname!,
+      env: { SQLITE_TMPDIR: folder },
+    }).output();
+    const answer = new TextDecoder().decode(stdout);
+    assert.match(answer, /"failed".*the disk of the data folder is full/, answer);
+  });
+  await Deno.remove(folder);
+}
 
 /** Fills both in the same way: random readings of three organisations. */
 async function fill(queries: Queries, dice: Dice): Promise<void> {
@@ -191,7 +218,7 @@ Deno.test({
           part_name, component_type, component_name, method_name)
           select id, ${source} from generate_series(1, 2) as id;
         insert into tabular_readings (source_id, received_us, upload_id, position, requested_us, data)
-          select 1 + at % 2, at, 1, at, at, '{"a":"' || repeat('x', 500) || '"}'
+          select 1 + at % 2, at, 1, at, at, '{"a":"' || repeat('x', 2000) || '"}'
           from generate_series(1, 20000) as at;
         analyze`);
       const scope = {
@@ -204,6 +231,7 @@ Deno.test({
       const sums = "SELECT count(*) AS n, sum(received_us) AS us FROM tabular_readings";
       assert.deepEqual(copied.prepare(sums).get(), { n: 20_000, us: 200_010_000 });
       copied.close();
+      if (!noSmallDisks(import.meta.url)) await findsFullDisk({ scope, remote });
     } finally {
       await postgres.close();
     }

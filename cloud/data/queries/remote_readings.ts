@@ -9,10 +9,12 @@ import {
   type QueryScope,
   type RemoteReadings,
 } from "./query_form.ts";
-import { TooManyReadingsError } from "./too_many_readings.ts";
+import { DiskFullError, TooManyReadingsError } from "./copy_errors.ts";
 import { GRANTED, SOURCE_COLUMNS } from "./readings_view.ts";
 
 const PAGE_BYTES = 4096;
+/** What one batch may add, with its indexes. */
+const MOST_BATCH_BYTES = 8 * 1024 ** 2;
 /** What may be copied for one query at most. */
 export interface CopyBounds {
   readonly rows: number;
@@ -47,7 +49,7 @@ const READINGS = ["source_id", "received_us", "upload_id", "position", "requeste
  * system removes when the database is closed or its process ends.
  *
  * @param addon see `addonFor`
- * @throws {TooManyReadingsError}, or what the server or the connection reports
+ * @throws {TooManyReadingsError}, {DiskFullError}, or what the server or the connection reports
  */
 export async function copyReadings(
   remote: RemoteReadings,
@@ -57,6 +59,7 @@ export async function copyReadings(
   bounds: CopyBounds = { rows: MOST_READ_ROWS, bytes: MOST_READ_BYTES },
 ): Promise<Database> {
   const database = connect("", addon, false);
+  let copiedBytes = 0;
   try {
     for (const pragma of SETTINGS) database.pragma(pragma);
     database.pragma(`max_page_count = ${Math.floor(bounds.bytes / PAGE_BYTES)}`);
@@ -64,12 +67,19 @@ export async function copyReadings(
     const address = JSON.parse(remote.reader) as PostgresAddress;
     if (scope.grants.length > 0) {
       await using reader = await SnapshotReader.open(address, remote.limitMs);
-      await new Copy(database, reader, { scope, needs, mostRows: bounds.rows }).all();
+      const copied = () => {
+        copiedBytes = PAGE_BYTES * Number(database.pragma("page_count", { simple: true }));
+      };
+      await new Copy(database, reader, { scope, needs, mostRows: bounds.rows, copied }).all();
     }
     return database;
   } catch (error) {
     database.close();
-    throw (error as { code?: string }).code === "SQLITE_FULL" ? new TooManyReadingsError() : error;
+    if ((error as { code?: string }).code !== "SQLITE_FULL") throw error;
+    // SQLite says the same of its own bound and of the disk.
+    throw copiedBytes + MOST_BATCH_BYTES >= bounds.bytes
+      ? new TooManyReadingsError()
+      : new DiskFullError({ cause: error });
   }
 }
 
@@ -96,6 +106,8 @@ interface CopyOptions {
   readonly scope: QueryScope;
   readonly needs: Needs;
   readonly mostRows: number;
+  /** Called when a batch is there. */
+  readonly copied: () => void;
 }
 
 class Copy {
@@ -221,6 +233,7 @@ class Copy {
       this.#rows += rows.length;
       if (this.#rows > this.options.mostRows) throw new TooManyReadingsError();
       insert.run(`[${rows.join(",")}]`);
+      this.options.copied();
     }
     this.database.exec("COMMIT");
   }

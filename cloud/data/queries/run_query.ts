@@ -9,7 +9,7 @@ import {
   type QueryTask,
   type RemoteReadings,
 } from "./query_form.ts";
-import { TooManyReadingsError } from "./too_many_readings.ts";
+import { TooManyReadingsError } from "./copy_errors.ts";
 import { READINGS_STUB, readingsView } from "./readings_view.ts";
 import { statementProblem } from "./statement_check.ts";
 

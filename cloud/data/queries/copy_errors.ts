@@ -13,3 +13,16 @@ export class TooManyReadingsError extends Error {
     );
   }
 }
+
+/** There was no room for the readings of a query, whatever it needs. */
+export class DiskFullError extends Error {
+  override readonly name = "DiskFullError";
+
+  constructor(options?: ErrorOptions) {
+    super(
+      "the disk of the data folder is full: queries copy what they need from PostgreSQL there, up " +
+        `to ${MOST_READ_BYTES / 1024 ** 2} MiB each; make room, or move the data folder`,
+      options,
+    );
+  }
+}
