@@ -12,7 +12,7 @@ const DATABASE = "cloud";
 
 /** A running server. Tests that start one ask `ignoreWithout(import.meta.url, "postgresql")`. */
 export class PostgresServer implements AsyncDisposable {
-  private constructor(private readonly folder: string, readonly port: number) {}
+  private constructor(readonly folder: string, readonly port: number) {}
 
   /**
    * @param settings lines of postgresql.conf, such as `max_connections = 20`. What was committed is
@@ -45,6 +45,29 @@ export class PostgresServer implements AsyncDisposable {
     const at = ["-h", "127.0.0.1", "-p", `${this.port}`, "-U", USER, "-d", database];
     const text = await run(program("psql"), [...at, "-X", "-A", "-t", "-q", "-c", sql]);
     return text.trim();
+  }
+
+  /** Starts a standby, without whose word the first one commits nothing from then on. */
+  async standby(): Promise<PostgresServer> {
+    const standby = new PostgresServer(`${this.folder}-standby`, freePort());
+    await Deno.mkdir(standby.folder, { mode: 0o700 });
+    if (Deno.uid() === 0) await run("chown", [ORDINARY_USER, standby.folder]);
+    const from = ["-h", "127.0.0.1", "-p", `${this.port}`, "-U", USER];
+    await this.#asOrdinaryUser("pg_basebackup", "-D", standby.#data, "-R", "-c", "fast", ...from);
+    const path = join(standby.#data, "postgresql.conf");
+    const own = `port = ${standby.port}\nunix_socket_directories = '${standby.folder}'\n`;
+    await Deno.writeTextFile(path, own, { append: true });
+    await standby.resume();
+    await this.query("alter system set synchronous_standby_names = '*'");
+    await this.query("select pg_reload_conf()");
+    return standby;
+  }
+
+  /** Makes a standby take changes, of which no other server has to know. */
+  async promote(): Promise<void> {
+    await this.#asOrdinaryUser("pg_ctl", "-D", this.#data, "-w", "promote");
+    await this.query("alter system set synchronous_standby_names = ''");
+    await this.query("select pg_reload_conf()");
   }
 
   /** Ends the server; `immediate` is a crash. */

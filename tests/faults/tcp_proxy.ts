@@ -7,7 +7,8 @@ export class TcpProxy implements AsyncDisposable {
 
   private constructor(
     readonly port: number,
-    readonly targetPort: number,
+    /** Where new connections go. */
+    public targetPort: number,
     readonly server: Server,
   ) {}
 
