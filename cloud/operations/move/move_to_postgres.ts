@@ -54,6 +54,8 @@ export async function moveToPostgres(
   }
   const rows = await countRows(source.tables, source);
   const tables = source.tables.length;
+  source.retire(address.shown);
+  faultPoint("move.retired");
   source[Symbol.dispose]();
   const kept = join(resolve(dataDir), KEPT);
   await Deno.rename(join(dataDir, "cloud.db"), kept);

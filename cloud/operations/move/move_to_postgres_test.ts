@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { sql } from "kysely";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
@@ -10,6 +11,7 @@ import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDatabase } from "../../storage/data_folder/database_choice.ts";
 import { lockForServing } from "../../storage/data_folder/serve_lock.ts";
 import { type Queries, SqliteDatabase } from "../../storage/database/cloud_database.ts";
+import { toCallFailure } from "../../storage/database/call_failures.ts";
 import { loadOrCreateKeys } from "../../storage/keys/key_file.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { moveToPostgres } from "./move_to_postgres.ts";
@@ -130,7 +132,15 @@ Deno.test({
   async fn() {
     await using rig = await Rig.open();
     await rig.bootstrap();
+    // A command that was started before, and whose turn to write comes when all has been moved.
+    const waiting = SqliteDatabase.open(rig.dataDir);
     const kept = await rig.move();
+    const late = { id: "late", org_id: "o", name: "b", created_at: 1 };
+    const refused = await waiting.queries.insertInto("locations").values(late).execute()
+      .then(() => undefined, toCallFailure) as ConnectError | undefined;
+    await waiting.close();
+    assert.equal(refused?.code, Code.Unavailable);
+    assert.match(refused.message, /rows of this cloud were moved to postgres:.*nothing was saved/);
     for (
       const [table, order] of [
         ["tabular_readings", "source_id, received_us"],
@@ -187,7 +197,13 @@ Deno.test({
   ignore,
   async fn() {
     await using rig = await Rig.open();
-    const points = ["move.begun", "move.batch#12", "move.compared", "move.finished"];
+    const points = [
+      "move.begun",
+      "move.batch#12",
+      "move.compared",
+      "move.finished",
+      "move.retired",
+    ];
     for (const point of points) {
       const { signal, stderr } = await rig.killed(point);
       assert.equal(signal, "SIGKILL", `${point}: ${stderr}`);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { addonFor, connect, type Database } from "../../../shared/base/store/connect.ts";
 import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
+import { MOVED_TEXT } from "../../storage/database/call_failures.ts";
 import type { MoveSource, Row, Table, Value } from "./rows.ts";
 import { SqliteRows } from "./sqlite_rows.ts";
 
@@ -50,7 +51,24 @@ export class SqliteSource implements MoveSource, Disposable {
     return row?.seq ?? 0n;
   }
 
+  /**
+   * Ends it for good: who has waited for it, and who opens the file later, is refused with where
+   * the rows are now.
+   */
+  retire(place: string): void {
+    const message = `${MOVED_TEXT} ${place}; nothing was saved`.replaceAll("'", "''");
+    for (const { name } of this.tables) {
+      for (const event of ["INSERT", "UPDATE", "DELETE"]) {
+        this.handle.exec(`CREATE TRIGGER IF NOT EXISTS "moved_${name}_${event}"
+          BEFORE ${event} ON "${name}" BEGIN SELECT RAISE(ABORT, '${message}'); END`);
+      }
+    }
+    this.handle.exec("COMMIT");
+    // The file gets another name, by which its log would not be found.
+    this.handle.pragma("wal_checkpoint(TRUNCATE)");
+  }
+
   [Symbol.dispose](): void {
-    if (this.handle.open) this.handle.close(); // the transaction has changed nothing
+    if (this.handle.open) this.handle.close(); // what was not retired is as it was
   }
 }

@@ -1,6 +1,9 @@
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { postgresCallFailure } from "./postgres_failures.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
+
+/** How what refuses changes of rows that were moved away begins. */
+export const MOVED_TEXT = "the rows of this cloud were moved to";
 
 /**
  * What a caller sees when the database refuses: the reason, and whether trying again can help.
@@ -12,6 +15,9 @@ export function toCallFailure(error: unknown): unknown {
   if (code.startsWith("SQLITE_FULL") || code === "SQLITE_IOERR_WRITE") {
     const message = "the cloud's disk is full; nothing was saved. Free space there and try again";
     return refusal("DISK_FULL", {}, message, Code.ResourceExhausted, error);
+  }
+  if (code === "SQLITE_CONSTRAINT_TRIGGER" && String(error).includes(MOVED_TEXT)) {
+    return new ConnectError((error as Error).message, Code.Unavailable);
   }
   if (code.startsWith("SQLITE_BUSY")) {
     const message = "the cloud's database is busy; nothing was saved. Try again";
