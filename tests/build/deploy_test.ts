@@ -14,7 +14,7 @@ const NAMES = ["machine-cloud", CHART, "--namespace", "machine-cloud"];
 
 const noHelm = await run(HELM, "version").then(
   () => undefined,
-  () => "there is no helm (https://helm.sh); HELM=FILE names it",
+  () => "there is no helm (go install helm.sh/helm/v3/cmd/helm@latest); HELM=FILE names it",
 );
 
 async function assertValid(text: string): Promise<void> {
