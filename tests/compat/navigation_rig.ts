@@ -24,6 +24,7 @@ export async function startNavigation(rig: Rig) {
   await eventually("the rover knows where it is", async () => {
     const method = "viam.service.navigation.v1.NavigationService/GetPosition";
     const response = await fetch(`http://127.0.0.1:${rig.serverPort}/${method}`, {
+      signal: AbortSignal.timeout(60_000),
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ name: "navigation" }),

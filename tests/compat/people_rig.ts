@@ -35,6 +35,7 @@ export async function sessionOf(rig: Rig, email: string): Promise<string> {
 
 async function call(rig: Rig, method: string, body: object): Promise<unknown> {
   const answer = await fetch(`${rig.cloudUrl}/machine.cloud.v1.AccountService/${method}`, {
+    signal: AbortSignal.timeout(60_000),
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),

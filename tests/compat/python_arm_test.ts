@@ -17,6 +17,7 @@ rigTest(
     await eventually("the motion service is ready", async () => {
       const method = "viam.service.motion.v1.MotionService/GetPose";
       const response = await fetch(`http://127.0.0.1:${rig.serverPort}/${method}`, {
+        signal: AbortSignal.timeout(60_000),
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ name: "motion", componentName: "gripper" }),

@@ -17,6 +17,7 @@ rigTest("the published Python SDK drives the rover of docs/services.md to a plac
     const position = "viam.component.movementsensor.v1.MovementSensorService/GetPosition";
     const isReady = async (method: string, name: string) => {
       const response = await fetch(`http://127.0.0.1:${rig.serverPort}/${method}`, {
+        signal: AbortSignal.timeout(60_000),
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ name }),

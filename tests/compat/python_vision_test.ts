@@ -35,6 +35,7 @@ rigTest("the published Python SDK sees what docs/services.md configures", async 
   await eventually("the model runs", async () => {
     const method = "viam.service.vision.v1.VisionService/GetDetectionsFromCamera";
     const response = await fetch(`http://127.0.0.1:${rig.serverPort}/${method}`, {
+      signal: AbortSignal.timeout(60_000),
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ name: "finder" }),

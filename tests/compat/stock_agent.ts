@@ -196,7 +196,7 @@ export class StockAgent implements AsyncDisposable {
     const versions = this.#versions[binary];
     const { target, current, info } = versions;
     if (!info || target === current) return false;
-    const response = await fetch(info.url);
+    const response = await fetch(info.url, { signal: AbortSignal.timeout(60_000) });
     assert.equal(response.status, 200, info.url);
     const bytes = new Uint8Array(await response.arrayBuffer());
     const sha256 = createHash("sha256").update(bytes).digest("hex");

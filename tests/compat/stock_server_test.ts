@@ -75,6 +75,7 @@ Deno.test("a cloud with TLS answers a stock server's calls from its start on", a
 
     const certificate = await caller.unary(RobotService.method.certificate, { id });
     const root = await (await fetch(`https://localhost:${port}/ca.pem`, {
+      signal: AbortSignal.timeout(60_000),
       client: Deno.createHttpClient({ caCerts: [public_.rootPem] }),
     })).text();
     await t.step("Certificate has a pair for its names, of the authority at /ca.pem", async () => {

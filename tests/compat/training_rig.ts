@@ -70,7 +70,7 @@ export async function untilStatus(
 export async function modelText(rig: Rig, id: string, version: string): Promise<string> {
   const packages = (await rig.cloud()).client(PackageService);
   const answer = await packages.getPackage({ id, version, includeUrl: true });
-  const response = await fetch(answer.package?.url ?? "");
+  const response = await fetch(answer.package?.url ?? "", { signal: AbortSignal.timeout(60_000) });
   assert.equal(response.status, 200);
   return new TextDecoder().decode(gunzipSync(await response.bytes()));
 }

@@ -32,7 +32,8 @@ rigTest("a machine's port is trusted by who trusts the cloud's authority", async
   });
 
   using client = Deno.createHttpClient({ caCerts: [known.rootPem] });
-  const root = await (await fetch(`${url}/ca.pem`, { client })).text();
+  const root = await (await fetch(`${url}/ca.pem`, { signal: AbortSignal.timeout(60_000), client }))
+    .text();
   const reached = Promise.withResolvers<boolean>();
   const socket = connect(
     { host: "127.0.0.1", port: rig.serverPort, ca: root, servername: fqdn },

@@ -105,7 +105,9 @@ installTest(
       MACHINE_PART_ID: part_id,
     };
     const key = computer.path("release key.pem");
-    const pem = await (await fetch(`${rig.cloudUrl}/releases/key.pem`)).text();
+    const pem = await (await fetch(`${rig.cloudUrl}/releases/key.pem`, {
+      signal: AbortSignal.timeout(60_000),
+    })).text();
     await Deno.writeTextFile(key, pem);
     const signed = await computer.run("install.sh", { ...env, MACHINE_RELEASE_KEY: key });
     assert.equal(signed.code, 0, signed.stderr);

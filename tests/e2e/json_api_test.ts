@@ -56,6 +56,7 @@ Deno.test("/api refuses wrong keys, foreign pages and wrong input, with words", 
   await using rig = await started();
   const ask = async (path: string, init: RequestInit = {}, key = "s3cret") => {
     const response = await fetch(`${rig.serverUrl}/api${path}`, {
+      signal: AbortSignal.timeout(60_000),
       method: "POST",
       ...init,
       headers: { "key-id": "reader", key, ...init.headers },
@@ -89,7 +90,11 @@ Deno.test("/api refuses wrong keys, foreign pages and wrong input, with words", 
   const named = await ask("/motor/lift/IsPowered", panel);
   assert.equal(named.status, 200, named.text);
   assert.equal(named.response.headers.get("access-control-allow-origin"), PANEL);
-  const preflight = await fetch(`${rig.serverUrl}/api${move}`, { method: "OPTIONS", ...panel });
+  const preflight = await fetch(`${rig.serverUrl}/api${move}`, {
+    signal: AbortSignal.timeout(60_000),
+    method: "OPTIONS",
+    ...panel,
+  });
   assert.equal(preflight.status, 204);
   assert.match(preflight.headers.get("access-control-allow-headers") ?? "", /key-id/);
   await preflight.body?.cancel();

@@ -104,7 +104,9 @@ rigTest(
 
     const tunnel = cli.start(["tunnel", "arm", `${tunnelled}:${rig.cloudPort}`]);
     await tunnel.waitForLine(/leads to port/, 30_000);
-    const answer = await fetch(`http://127.0.0.1:${tunnelled}/`);
+    const answer = await fetch(`http://127.0.0.1:${tunnelled}/`, {
+      signal: AbortSignal.timeout(60_000),
+    });
     assert.equal(answer.status, 200);
     await answer.body?.cancel();
 

@@ -20,7 +20,10 @@ rigTest("machine-micro-server answers Connect and gRPC-web for holders of keys",
   const url = `http://127.0.0.1:${micro.port}`;
   const key = { id: rig.bootstrapped.api_key_id, key: rig.bootstrapped.api_key };
   await micro.waitForLine("applied revision");
-  assert.match(await (await fetch(url)).text(), /^machine-micro-server/);
+  assert.match(
+    await (await fetch(url, { signal: AbortSignal.timeout(60_000) })).text(),
+    /^machine-micro-server/,
+  );
 
   await eventually("signed in", () => signIn(url, key));
   const session = await signIn(url, key);
@@ -50,6 +53,7 @@ rigTest("machine-micro-server answers Connect and gRPC-web for holders of keys",
   const wrong = { ...key, key: "wrong" };
   await assert.rejects(signIn(url, wrong), /unauthenticated|invalid/i);
   const anonymous = await fetch(`${url}/viam.robot.v1.RobotService/ResourceNames`, {
+    signal: AbortSignal.timeout(60_000),
     method: "POST",
     headers: { "content-type": "application/json" },
     body: "{}",
@@ -75,6 +79,7 @@ rigTest("a key that the cloud checked opens the machine without the cloud", asyn
   const { client } = await signIn(url, key);
   assert.equal((await client(RobotService).resourceNames({})).resources.length, 2);
   const again = await fetch(`${url}/viam.robot.v1.RobotService/GetVersion`, {
+    signal: AbortSignal.timeout(60_000),
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
     body: "{}",

@@ -170,6 +170,7 @@ async function overJson(rig: Rig, key: ApiKey, method: DescMethod): Promise<numb
   if (method.methodKind !== "unary" || (!api && !isRobot)) return undefined;
   const path = isRobot ? `robot/${method.name}` : `${api}/shell/${method.name}`;
   const answer = await fetch(`${rig.serverUrl}/api/${path}`, {
+    signal: AbortSignal.timeout(60_000),
     method: "POST",
     headers: { "key-id": key.id, key: key.key },
     body: "{}",
@@ -342,6 +343,7 @@ rigTest("the machine's own secret is replaced, and the old one opens nothing the
   }
 
   const file = await fetch(`${rig.cloudUrl}/api/json1/config?client=true&id=${id}`, {
+    signal: AbortSignal.timeout(60_000),
     headers: { key_id: api_key_id, key: api_key },
   });
   const credentials = await file.json();

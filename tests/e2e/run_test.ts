@@ -26,6 +26,7 @@ Deno.test("make run prints lines that work: Python changes a reading, curl shows
 
     const link = /http:\S+\/account\/link#(\w+)$/m.exec(guide);
     const signedIn = await fetch(`http://127.0.0.1:${port}/account/session`, {
+      signal: AbortSignal.timeout(60_000),
       method: "POST",
       headers: { "content-type": "application/json", origin: `http://127.0.0.1:${port}` },
       body: JSON.stringify({ link: link?.[1] }),
