@@ -90,7 +90,7 @@ function check(hours: readonly Hour[], { hours: wanted, everyMs }: Days): void {
   assert.ok(received.answers >= 4 * online, `${received.answers} calls through the cloud`);
   assert.ok(localCalls >= 4 * online, `${localCalls} calls`);
   assert.ok(received.liveReadings > online && received.downloads > online);
-  assert.ok(received.certificates >= online && received.configs >= 2 * online);
+  assert.ok(received.certificates > online / 2 && received.configs >= 2 * online);
   assert.ok(openEnds <= 4, `${openEnds} ends of connections`);
 }
 
