@@ -74,6 +74,10 @@ consoleTest(
       JSON.stringify({ components: [sensor("weather", { url: 7 })] }, null, 2),
     );
     await page.locator(".cm-lintRange").first().waitFor();
+    await page.keyboard.press("ControlOrMeta+f");
+    await page.locator(".cm-search").waitFor();
+    await opened.inspect("configure-json-search");
+    await page.keyboard.press("Escape");
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.insertText("{\n  \n}");
     await page.keyboard.press("ArrowUp");
