@@ -46,6 +46,10 @@ const SHOTS: Readonly<Record<string, Shot>> = {
   },
   // Lines of the agent hold paths of the computer.
   logs: { path: machine("/logs?source=rdk"), ready: text("configuration applied") },
+  health: {
+    path: machine("/health"),
+    ready: (page) => page.getByRole("img", { name: /^CPU: [\d.]+ % to/ }).waitFor(),
+  },
   settings: { path: machine("/settings"), ready: text("Restart") },
   readings: {
     path: () => "/data?range=hour&resource=rdk%3Acomponent%3Asensor%2Fclimate",
