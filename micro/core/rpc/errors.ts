@@ -32,6 +32,8 @@ export function toRpcError(error: unknown): RpcError {
 
 /** What a failure says. */
 export function textOf(error: unknown): string {
+  // The engine throws nothing at all where it has no memory for an error.
+  if (error === null) return "out of memory";
   if (error instanceof Error) return error.message || error.name;
   return String(error);
 }
