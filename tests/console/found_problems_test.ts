@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { statementProblem } from "../../cloud/data/queries/statement_check.ts";
 import { compileCondition, evaluate } from "../../cloud/triggers/rules/condition.ts";
-import type { JsonObject } from "../../shared/base/json/json.ts";
 import { readConfigOnce } from "../../shared/config/reading.ts";
 import { validateForSave, warningsForSave } from "../../shared/config/validate.ts";
 import { readImports, readMods } from "../../cloud/fleet/fragments/fragment_import.ts";
