@@ -8,9 +8,12 @@ import { ROOT } from "../../tools/programs.ts";
 import { esp32Flags, VALUES_AT } from "../../tools/micro/esp32/build.ts";
 import { storeImage } from "../../tools/micro/firmware/flash_image.ts";
 import { fetchAll } from "../../tools/micro/objects.ts";
-import { FIRMWARE_RECIPES, OWN_FLAGS } from "../../tools/micro/recipes.ts";
+import { COMMON, FIRMWARE_RECIPES, OWN_FLAGS } from "../../tools/micro/recipes.ts";
 import { forEachAtOnce, run } from "../../tools/micro/run.ts";
-import { noSourcesBecause } from "../../tools/micro/sources.ts";
+import { LIBRARIES, noSourcesBecause } from "../../tools/micro/sources.ts";
+import { ownTarget } from "../../tools/micro/targets.ts";
+import { zigToolchain } from "../../tools/micro/toolchain.ts";
+import { findZig } from "../../tools/micro/zig.ts";
 
 const HOST = join(ROOT, "micro/hosts/esp32");
 const MIB = 1024 * 1024;
@@ -114,6 +117,28 @@ Deno.test({
           .replaceAll('"../../', `"${ROOT}/micro/hosts/`),
       );
       await assert.rejects(check(wrong), /too few arguments/);
+    }),
+});
+
+Deno.test({
+  name: "ESP32 host: the resolver and a task of lwIP's share an answer, whoever leaves first",
+  ignore: ignoreBecause(import.meta.url, await noSourcesBecause()),
+  fn: () =>
+    inFolder(async (folder) => {
+      await writeKit(join(folder, "kit"));
+      const sources = await fetchAll(FIRMWARE_RECIPES, ROOT);
+      const lwip = join(sources.get(LIBRARIES.lwip) ?? "", "include");
+      const source = join(ROOT, "tests/build/esp_idf/resolver");
+      const program = join(folder, "resolver");
+      const compiler = await zigToolchain(ROOT, await findZig(ROOT), ownTarget());
+      await compiler.compile([
+        ...[...COMMON, "-Os", "-D_GNU_SOURCE", "-DLWIP_DONT_PROVIDE_BYTEORDER_FUNCTIONS"],
+        ...[`-I${source}`, "-isystem", join(folder, "kit"), "-isystem", lwip],
+        ...["-c", join(source, "main.c"), "-o", `${program}.o`],
+      ]);
+      // As the program is linked, whose C library is made by then.
+      await compiler.compile(["-Wl,--gc-sections", `${program}.o`, "-static", "-s", "-o", program]);
+      await run(program, []);
     }),
 });
 

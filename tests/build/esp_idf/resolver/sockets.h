@@ -1,0 +1,2 @@
+// Of the sockets the resolver needs addresses only.
+#include <arpa/inet.h>
