@@ -17,6 +17,7 @@ import { benchManaged } from "./managed.ts";
 import { benchMicro } from "./micro.ts";
 import { benchModules } from "./modules.ts";
 import { benchPositionLoop } from "./position_loop.ts";
+import { benchRemotes } from "./remotes.ts";
 import { Reporter } from "./report.ts";
 import { benchResources } from "./resources.ts";
 import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
@@ -54,6 +55,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   fragments: benchFragments,
   managed: benchManaged,
   "sign-in": benchSignIn,
+  remotes: benchRemotes,
   video: benchVideo,
   vision: benchVision,
   webrtc: benchWebRtc,
