@@ -178,7 +178,11 @@ export function machineCommands(confirm: Confirm): CommandTree {
           })),
         };
         const text = parts.map(({ part, status }) => statusText(context, part, status)).join("\n");
-        return { json, text: `${machine.name}, ${machine.locationName}\n\n${text}` };
+        return {
+          json,
+          text: `${machine.name}, ${machine.locationName}\n\n${text}`,
+          ids: [machine.id],
+        };
       },
     }),
     "machines restart": command({

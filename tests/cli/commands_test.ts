@@ -131,6 +131,8 @@ Deno.test("machines are made, listed, renamed, moved, restarted and deleted", as
   );
   assert.deepEqual([moved.name, moved.location_id], ["leg", attic.id]);
   assert.match((await rig.run(["machines", "status", "leg"])).out, /leg, Attic[^]*part +arm-main/);
+  const { out: ids } = await rig.run(["machines", "status", "leg", "--quiet"]);
+  assert.match(ids, /^[-0-9a-f]{36}\n$/);
   assert.match((await rig.run(["machines", "restart", "leg"])).out, /restarts/);
   await assert.rejects(rig.run(["machines", "restart", "leg", "--part", "x"]), /has no part "x"/);
   await assert.rejects(rig.run(["machines", "status", "lgg"]), /did you mean leg\?/);

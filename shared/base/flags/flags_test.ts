@@ -119,6 +119,11 @@ Deno.test("parseFlags() asks for nothing else when help is asked for", () => {
     ...spec,
     flags: { data: { type: "string", required: true, doc: "Folder." } },
   } as const;
+  const choosy = {
+    ...spec,
+    flags: { role: { type: "string", choices: ["a", "b"], required: true, doc: "Role." } },
+  } as const;
+  assert.match(usageError(() => parseFlags([], choosy, noEnv)), /--role a\|b must be given/);
   assert.equal(parseFlags(["-h"], needy, noEnv).help, true);
   assert.equal(parseFlags(["--help"], needy, noEnv).help, true);
   assert.match(usageError(() => parseFlags([], needy, noEnv)), /--data must be given/);

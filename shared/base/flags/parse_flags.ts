@@ -111,7 +111,10 @@ class Reader<T extends FlagTable> {
       .filter(([name, flag]) =>
         flag.type !== "boolean" && flag.required && values[name] === undefined
       )
-      .map(([name]) => this.#written(name));
+      .map(([name, flag]) => {
+        const choices = flag.type === "string" ? flag.choices ?? [] : [];
+        return [this.#written(name), choices.join("|")].join(" ").trimEnd();
+      });
     if (missing.length > 0) throw this.#error(`${missing.join(" and ")} must be given`);
   }
 
