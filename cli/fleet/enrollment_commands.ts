@@ -54,6 +54,7 @@ export function enrollmentCommands(confirm: Confirm): CommandTree {
     "enrollment create": command({
       summary:
         "Make a token by which devices become machines, and print it; it is not shown again.",
+      showsOnce: "token",
       flags: {
         "location": locationFlag,
         "limit": { type: "integer", placeholder: "N", doc: "Machines at most. Default: 100." },

@@ -140,6 +140,7 @@ export function keyCommands(confirm: Confirm, profiles: KeyProfiles): CommandTre
     }),
     "keys create": command({
       summary: "Make an API key and print it; it is not shown again.",
+      showsOnce: "key",
       flags: roleFlags,
       arguments: [{ placeholder: "NAME", doc: "What it is for." }],
       async run(context, { values, arguments: [name = ""] }) {
@@ -163,6 +164,7 @@ export function keyCommands(confirm: Confirm, profiles: KeyProfiles): CommandTre
     }),
     "keys rotate": command({
       summary: "Make a new key with the same rights and revoke the old one.",
+      showsOnce: "key",
       flags: { "yes": yesFlag },
       arguments: [keyArgument],
       async run(context, { values, arguments: [wanted = ""] }) {

@@ -45,6 +45,23 @@ Deno.test("every command says in one line that the cloud cannot be reached, or w
   assert.ok(tried.length > 80, `${tried.length} of ${Object.keys(tree).length}`);
 });
 
+Deno.test("a secret that is shown once is not made where nothing would show it", async () => {
+  await using rig = await CliRig.open();
+  const before = await rig.json("keys", "list");
+  const cases = [
+    ["keys", "create", "tablet", "--role", "operator"],
+    ["keys", "rotate", rig.made.api_key_id, "--yes"],
+    ["enrollment", "create", "kiosks"],
+  ];
+  for (const argv of cases) {
+    const error = await errorOf(rig.run([...argv, "--quiet"]));
+    assert.ok(error instanceof UsageError, argv.join(" "));
+    assert.match(error.message, /^--quiet prints ids only, and the (key|token) is not shown again/);
+  }
+  assert.deepEqual(await rig.json("keys", "list"), before);
+  assert.deepEqual(await rig.json("enrollment", "tokens"), []);
+});
+
 Deno.test("what is not there is answered with the command that lists what is", async () => {
   await using rig = await CliRig.open();
   const of = ["--binary", "machine-server", "--version", "1.0.0"];

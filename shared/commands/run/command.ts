@@ -76,6 +76,11 @@ export interface Command {
    * there; empty: none does. Default: `list`.
    */
   readonly listedBy?: string;
+  /**
+   * What it makes and prints once, such as `key`. `--quiet`, which would lose it, is refused. Left
+   * out: nothing.
+   */
+  readonly showsOnce?: string;
   /** Lines after the list of options: examples. */
   readonly footer?: string;
   /** Nothing is returned by commands that have written everything. */

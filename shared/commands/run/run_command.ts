@@ -84,6 +84,11 @@ export async function runCommandLine<T extends FlagTable>(
   const parsed = parseFlags([...options, ...ownWords], spec, deps.env);
   if (parsed.help) return await print(renderHelp(spec));
   const values = parsed.values as FlagValues<typeof OUTPUT_FLAGS> & FlagValues<T>;
+  if (values.quiet && !values.json && command.showsOnce !== undefined) {
+    throw new UsageError(
+      `--quiet prints ids only, and the ${command.showsOnce} is not shown again; use --json`,
+    );
+  }
   const list = listOf(name, command, program);
   const output = await withCloud(program, values, deps, (context) =>
     command.run(context, {
