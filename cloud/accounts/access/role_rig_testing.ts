@@ -1,19 +1,23 @@
-import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import { type DescMethod, type DescService, type Message, toJson } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { addOwner } from "../../local/people/people_command.ts";
 import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
-import { EnrollmentService } from "../../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { DataPipelinesService } from "../../../shared/gen/viam/app/datapipelines/v1/data_pipelines_pb.ts";
-import { DatasetService, DatasetType } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
+import { DatasetService } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { apiKey, type Credentials, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { BSON_LIMIT, hostFor, type Ids, requestFor } from "./role_requests_testing.ts";
 import { userByEmail } from "../people/users.ts";
+import {
+  enrollmentOf,
+  jobOf,
+  locationSecret,
+  otherOrganization,
+  sequencesOf,
+} from "./role_things_testing.ts";
 
 /**
  * Everybody who calls; `part` and `secret@location` have the secret of a machine and that of a
@@ -83,9 +87,9 @@ export class RoleRig implements AsyncDisposable {
       await addOwner(queries, { email, orgId: made.org_id }, deps);
       const user = await userByEmail(queries, email);
       const origin = { address: "127.0.0.1", client: "test" };
-      const { accessToken } = await cloud.services.accounts.sessions
+      const { accessToken, id } = await cloud.services.accounts.sessions
         .start(user!.id, "password", origin);
-      return { token: accessToken, userId: user!.id };
+      return { token: accessToken, userId: user!.id, session: id };
     };
     const person = await session(PERSON);
     const ended = await session(ENDED);
@@ -137,16 +141,9 @@ export class RoleRig implements AsyncDisposable {
     const { moduleId } = await app.createModule({ name: "arms", organizationId });
     const sequences = await sequencesOf(cloud, made);
     await app.createOrganizationInvite({ organizationId, email: INVITED, sendEmailInvite: false });
-    const enrolling = cloud.client(EnrollmentService, apiKey(made));
-    const { token, enrollmentToken } = await enrolling.createEnrollmentToken({
-      ...{ locationId: made.location_id, name: "kiosks", needsApproval: true },
-    });
-    await cloud.client(EnrollmentService).enroll({ token, deviceKey: "k".repeat(40) });
-    const { enrollments } = await enrolling.listEnrollments({ locationId: made.location_id });
     await cloud.services.changes.drain();
     const ids = {
-      enrollmentToken: enrollmentToken?.id ?? "",
-      enrollment: enrollments[0]?.id ?? "",
+      ...await enrollmentOf(cloud, made, "k".repeat(40)),
       ...sequences,
       host: made.fqdn,
       call: crypto.randomUUID(),
@@ -154,6 +151,8 @@ export class RoleRig implements AsyncDisposable {
       query,
       pipeline,
       binary,
+      job: await jobOf(cloud, made),
+      session: person.session,
       module: moduleId,
       invited: INVITED,
       organization: made.org_id,
@@ -167,7 +166,7 @@ export class RoleRig implements AsyncDisposable {
       email: PERSON,
       spare: spare.machine_id,
     };
-    const foreign = await otherOrganization(cloud);
+    const foreign = await otherOrganization(cloud, deps);
     const store = new DatabaseSync(cloud.path("cloud.db"));
     store.exec("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF");
     store.exec(`ATTACH ':memory:' AS kept`);
@@ -205,16 +204,26 @@ export class RoleRig implements AsyncDisposable {
     }
   }
 
-  /** The code and the message of a call that names these things, without their ids. */
+  /**
+   * The code and the message of a call that names these things, without their ids. After `ok`: what
+   * of the other organisation it answered or wrote.
+   */
   async refusal(caller: CallerName, method: DescMethod, ids: Ids): Promise<string> {
     try {
-      await this.#send(caller, method, ids, PATIENCE_MS);
-      return "ok";
+      const answer = await this.#send(caller, method, ids, PATIENCE_MS);
+      const asked = JSON.stringify(toJson(method.input, requestFor(method, ids)));
+      const told = answer ? JSON.stringify(toJson(method.output, answer)) : "";
+      const named = (text: string) =>
+        Object.keys(this.foreign).filter((name) =>
+          text.includes(this.foreign[name]!) && !asked.includes(this.foreign[name]!)
+        );
+      return ["ok", ...named(told), ...this.#changedRows().flatMap(named)].join(", ");
     } catch (error) {
       const { code, rawMessage } = ConnectError.from(error);
-      // An id may hold another one.
+      // An id may hold another one, and of that of a file only the end is said.
       const hidden = Object.entries(ids).sort(([, a], [, b]) => b.length - a.length)
-        .reduce((text, [name, id]) => text.replaceAll(id, name), rawMessage);
+        .flatMap(([name, id]) => [[id, name], [id.split("/").at(-1)!, name]] as const)
+        .reduce((text, [id, name]) => text.replaceAll(id, name), rawMessage);
       return `${Code[code]} ${hidden}`;
     } finally {
       await this.#restore();
@@ -224,7 +233,7 @@ export class RoleRig implements AsyncDisposable {
   async #send(caller: CallerName, method: DescMethod, ids: Ids, patienceMs: number) {
     const host = hostFor(method, ids);
     const headers = host === undefined ? {} : { "rpc-host": host };
-    await send(
+    return await send(
       this.#transport(caller),
       method,
       { input: requestFor(method, ids), headers },
@@ -265,6 +274,16 @@ export class RoleRig implements AsyncDisposable {
     return Number(this.store.prepare("PRAGMA main.data_version").get()?.["data_version"]);
   }
 
+  /** What is in the database now and was not, and the other way about. */
+  #changedRows(): string[] {
+    if (this.#dataVersion() === this.#version) return [];
+    return this.#tables().flatMap((table) => {
+      const [now, kept] = [`SELECT * FROM main."${table}"`, `SELECT * FROM kept."${table}"`];
+      return [`${now} EXCEPT ${kept}`, `${kept} EXCEPT ${now}`]
+        .flatMap((sql) => this.store.prepare(sql).all().map((row) => JSON.stringify(row)));
+    });
+  }
+
   async #restore(): Promise<void> {
     if (this.#dataVersion() === this.#version) return;
     this.store.exec("BEGIN IMMEDIATE");
@@ -283,79 +302,17 @@ export class RoleRig implements AsyncDisposable {
   }
 }
 
-/** A sequence of a machine, in a dataset that was exported. */
-async function sequencesOf(
-  cloud: TestCloud,
-  made: BootstrapResult,
-): Promise<{ readonly sequence: string; readonly export: string }> {
-  const data = cloud.client(DataService, apiKey(made));
-  const datasets = cloud.client(DatasetService, apiKey(made));
-  const { id: sequence } = await data.createSequence({
-    partId: made.part_id,
-    resources: [{ resourceName: "eye", methodName: "ReadImage" }],
-    startTime: timestampFromMs(NOON),
-    endTime: timestampFromMs(NOON + 10_000),
-  });
-  const { id: datasetId } = await datasets.createDataset({
-    ...{ name: "sequences", organizationId: made.org_id, type: DatasetType.SEQUENCE_DATA },
-  });
-  await data.addSequencesToDataset({ datasetId, sequenceIds: [sequence] });
-  const { jobId } = await datasets.startSequenceDatasetExport({ datasetId });
-  return { sequence, export: jobId };
-}
-
-/** What every machine of a location may sign in with, as the name of one of them. */
-async function locationSecret(
-  app: ReturnType<TestCloud["app"]>,
-  { location_id: locationId, fqdn }: BootstrapResult,
-): Promise<Credentials> {
-  const { auth } = await app.createLocationSecret({ locationId });
-  return {
-    ...{ type: "robot-location-secret", entity: fqdn },
-    payload: auth?.secrets.at(-1)?.secret ?? "",
-  };
-}
-
-async function otherOrganization(cloud: TestCloud): Promise<Ids> {
-  const made = await cloud.bootstrap({ organization: "Other" });
-  const organizationId = made.org_id;
-  const app = cloud.app(made);
-  const { fragment } = await app.createFragment({ name: "theirs", organizationId });
-  const dataset = await cloud.client(DatasetService, apiKey(made))
-    .createDataset({ name: "theirs", organizationId });
-  const { moduleId } = await app.createModule({ name: "theirs", organizationId });
-  const { part: sub } = await app.newRobotPart({ robotId: made.machine_id, partName: "arm" })
-    .then(({ partId }) => app.getRobotPart({ id: partId }));
-  const hourly = { name: "theirs", schedule: "@hourly", mqlBinary: [BSON_LIMIT] };
-  const { id: pipeline } = await cloud.client(DataPipelinesService, apiKey(made))
-    .createDataPipeline({ ...hourly, organizationId });
-  return {
-    ...await sequencesOf(cloud, made),
-    host: made.fqdn,
-    pipeline,
-    organization: made.org_id,
-    location: made.location_id,
-    robot: made.machine_id,
-    part: made.part_id,
-    subPart: sub?.id ?? "",
-    subHost: sub?.fqdn ?? "",
-    fragment: fragment?.id ?? "",
-    key: made.api_key_id,
-    dataset: dataset.id,
-    module: moduleId,
-  };
-}
-
+/** Sends a call and gives back the first message that is answered. */
 async function send(
   transport: Transport,
   method: DescMethod,
   { input, headers }: { readonly input: Message; readonly headers: HeadersInit },
   patienceMs: number,
-): Promise<void> {
+): Promise<Message | undefined> {
   const { methodKind } = method;
   if (methodKind === "unary") {
-    await transport.unary({ ...method, methodKind }, undefined, undefined, headers, input);
-    return;
+    const unary = { ...method, methodKind };
+    return (await transport.unary(unary, undefined, undefined, headers, input)).message;
   }
   const ended = new AbortController();
   const streaming = { ...method, methodKind };
@@ -371,11 +328,13 @@ async function send(
       // A machine that answers waits for calls first.
       isAnswer ? nothing(ended.signal) : only(input),
     );
-    for await (const _ of answer.message) break;
+    for await (const message of answer.message) return message;
+    return undefined;
   } catch (error) {
     const { code } = ConnectError.from(error);
     // A stream that stays open was allowed.
     if (!ended.signal.aborted || code !== Code.Canceled) throw error;
+    return undefined;
   } finally {
     clearTimeout(timer);
     ended.abort();
