@@ -27,14 +27,18 @@ export interface FleetStreamOptions {
 
 /** Machines in one message. */
 const PIECE = 500;
+/** How often all that is shown is read. */
 const LOOK_EVERY_MS = 1_000;
-/** A look at a large fleet takes at most one part in this many of the processor. */
+/** How often presence and health, which are in memory, are compared with what was sent. */
+const COMPARE_EVERY_MS = 500;
+/** Either takes at most one part in this many of the processor with a large fleet. */
 const REST = 20;
 const KEEPALIVE_MS = 10_000;
 
 /**
- * The machines of an organisation that the caller sees, and then what changes of them. Rights are
- * read again at each look, so a grant that is taken away takes its machines away.
+ * The machines of an organisation that the caller sees, and then what changes of them: who comes, goes
+ * or becomes unhealthy soon, names, tags and places at the next look at all. Rights are read again
+ * with both, so a grant that is taken away takes its machines away.
  *
  * @throws ConnectError when the caller may not see the organisation, or not any more.
  */
@@ -54,18 +58,23 @@ export async function* watchFleet(
     async () => void await allowed(),
     (error) => resting.abort(error),
   );
-  const sent = new Map<string, string>();
+  const sent = new Map<string, Sent>();
   let isFirst = true;
   let saidAtMs = clock.monotonicMs();
+  let lookAtMs = saidAtMs;
   try {
     while (!context.signal.aborted) {
       const begunMs = clock.monotonicMs();
-      const scope = await allowed();
+      const isLook = begunMs >= lookAtMs;
       const changed: FleetMachine[] = [];
-      const gone = new Set(sent.keys());
-      for await (const machines of machinesOf(scope, organizationId, { presence, live })) {
-        for (const { id } of machines) gone.delete(id);
-        changed.push(...changedOf(machines, sent));
+      const gone = new Set(isLook ? sent.keys() : []);
+      const ids = isLook ? undefined : differing(sent, { presence, live });
+      if (ids === undefined || ids.length > 0) {
+        const scope = await allowed();
+        for await (const machines of machinesOf(scope, organizationId, { presence, live }, ids)) {
+          for (const { id } of machines) gone.delete(id);
+          changed.push(...changedOf(machines, sent, { presence, live }));
+        }
       }
       for (const id of gone) sent.delete(id);
       const removed = [...gone];
@@ -84,7 +93,9 @@ export async function* watchFleet(
         }
       }
       isFirst = false;
-      const pauseMs = Math.max(LOOK_EVERY_MS, (clock.monotonicMs() - begunMs) * REST);
+      const restMs = (clock.monotonicMs() - begunMs) * REST;
+      if (isLook) lookAtMs = clock.monotonicMs() + Math.max(LOOK_EVERY_MS, restMs);
+      const pauseMs = isLook ? COMPARE_EVERY_MS : Math.max(COMPARE_EVERY_MS, restMs);
       await clock.sleep(pauseMs, resting.signal).catch(() => undefined);
       if (!context.signal.aborted) resting.signal.throwIfAborted();
     }
@@ -94,36 +105,74 @@ export async function* watchFleet(
   }
 }
 
+type Known = Pick<FleetStreamOptions, "presence" | "live">;
+
+/** A machine as it was sent. */
+interface Sent {
+  /** The message. */
+  readonly content: string;
+  readonly partId: string;
+  /** What of it is in memory. */
+  readonly known: string;
+}
+
+/** What the fleet shows of a part that is in memory. */
+function knownOf(partId: string, { presence, live }: Known): string {
+  const { state, facts } = presence.of(partId);
+  const report = live.reported(partId);
+  const { serverVersion, agentVersion, platform } = facts;
+  return `${state} ${serverVersion} ${agentVersion} ${platform} ${report?.unhealthyResources} ` +
+    `${report?.configError}`;
+}
+
+/** Ids of machines of which something in memory is not as it was sent. */
+function differing(sent: ReadonlyMap<string, Sent>, known: Known): string[] {
+  return [...sent].filter(([, { partId, known: before }]) => knownOf(partId, known) !== before)
+    .map(([id]) => id);
+}
+
 /** What is to be sent, given what was; remembers it as sent. */
-function changedOf(machines: readonly FleetMachine[], sent: Map<string, string>): FleetMachine[] {
+function changedOf(
+  machines: readonly FleetMachine[],
+  sent: Map<string, Sent>,
+  known: Known,
+): FleetMachine[] {
   const decoder = new TextDecoder("latin1");
   return machines.filter((machine) => {
+    const partId = machine.mainPartId;
     const content = decoder.decode(toBinary(FleetMachineSchema, machine));
-    if (sent.get(machine.id) === content) return false;
-    sent.set(machine.id, content);
-    return true;
+    const before = sent.get(machine.id)?.content;
+    sent.set(machine.id, { content, partId, known: knownOf(partId, known) });
+    return content !== before;
   });
 }
 
-/** By name, in slices, between which others are served. */
+/**
+ * Those with the ids; by default all, by name. In slices, between which others are served.
+ */
 async function* machinesOf(
   scope: Scope,
   organizationId: string,
-  known: Pick<FleetStreamOptions, "presence" | "live">,
+  known: Known,
+  ids?: readonly string[],
 ): AsyncGenerator<FleetMachine[], void> {
-  const ids = await scope.machines().select("machines.id")
-    .where("machines.org_id", "=", organizationId)
-    .orderBy("machines.name").orderBy("machines.id").execute();
-  for await (const slice of inSlices(ids.map(({ id }) => id))) {
+  for await (const slice of inSlices(ids ?? await idsOf(scope, organizationId))) {
     yield await machinesWith(slice, scope, organizationId, known);
   }
+}
+
+async function idsOf(scope: Scope, organizationId: string): Promise<string[]> {
+  const rows = await scope.machines().select("machines.id")
+    .where("machines.org_id", "=", organizationId)
+    .orderBy("machines.name").orderBy("machines.id").execute();
+  return rows.map(({ id }) => id);
 }
 
 async function machinesWith(
   ids: readonly string[],
   scope: Scope,
   organizationId: string,
-  { presence, live }: Pick<FleetStreamOptions, "presence" | "live">,
+  { presence, live }: Known,
 ): Promise<FleetMachine[]> {
   const found = await scope.machinesAmong(ids)
     .innerJoin("locations", "locations.id", "machines.location_id")

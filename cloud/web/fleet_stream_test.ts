@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { Code } from "@connectrpc/connect";
 import {
   ConsoleService,
@@ -69,6 +70,28 @@ Deno.test("WatchFleet() sends the machines, and then only what changes", async (
   await app.deleteRobot({ id: other.machine_id });
   const last = await watching.next();
   assert.deepEqual([last.machines, last.removedIds], [[], [other.machine_id]]);
+});
+
+Deno.test("WatchFleet() sends who comes before it looks at all machines again", async () => {
+  const clock = new FakeClock();
+  await using cloud = await TestCloud.open({ clock });
+  const made = await cloud.bootstrap({ machine: "rover" });
+  const other = await cloud.bootstrap({ machine: "picker" });
+  await using watching = new Watching(cloud, made);
+  await watching.next();
+  await cloud.app(made).updateRobot({ id: other.machine_id, name: "picker-2" });
+  cloud.services.presence.seen(made.part_id);
+  const next = async () => {
+    let message: WatchFleetResponse | undefined;
+    void watching.next().then((value) => message = value);
+    const { machines } = await waitFor(async () => {
+      await clock.advance(100);
+      return message;
+    }, { deadlineMs: 60_000, what: "the next message" });
+    return machines.map(({ name, state }) => [name, state]);
+  };
+  assert.deepEqual(await next(), [["rover", FleetMachineState.ONLINE]]);
+  assert.deepEqual(await next(), [["picker-2", FleetMachineState.AWAITING_SETUP]]);
 });
 
 Deno.test("WatchFleet() sends the position of a machine's metadata where it is on the globe", async () => {
