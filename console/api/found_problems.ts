@@ -22,8 +22,16 @@ const KINDS: Readonly<Record<string, readonly [alone: Text, amongOthers: Text]>>
 const PROBLEM =
   /^(?<at>\S+): (?<message>.+) \(found: (?<found>.*?)(?:, allowed: (?<allowed>.*))?\)(?: \(of fragment \S+\))?$/;
 
+/**
+ * A machine writes such texts, too, as long as it likes, and what finds the parts of one problem
+ * goes back and forth in it.
+ */
+const LONGEST = 20_000;
+const LONGEST_PROBLEM = 2_000;
+
 /** All that a text of the cloud says, in the viewer's language; undefined: some of it is not known. */
 export function foundProblem(text: string, say: Say): string | undefined {
+  if (text.length > LONGEST) return undefined;
   const whole = matching(WHOLE, text);
   if (whole) return say(...whole);
   const all = text.replace(/^with its fragments: /, "").split(/(?<=\)); (?=\S+: |and )/)
@@ -34,6 +42,7 @@ export function foundProblem(text: string, say: Say): string | undefined {
 }
 
 function oneProblem(text: string, say: Say): Said | undefined {
+  if (text.length > LONGEST_PROBLEM) return undefined;
   const more = /^and (?:at least )?(?<n>\d+) more$/.exec(text)?.groups;
   if (more) return [problems.more, more as Values];
   const { at = "", message = "", found = "", allowed = "" } = PROBLEM.exec(text)?.groups ?? {};

@@ -272,3 +272,12 @@ Deno.test("what is not known stays as it is, all of it", () => {
     ]
   ) assert.equal(german(text), undefined, text);
 });
+
+Deno.test("a text that is longer than any of the cloud's is left as it is", () => {
+  const problem = (found: string) =>
+    `attributes: this is the wrong kind of value (found: ${found}, allowed: object)`;
+  assert.equal(german(problem("5")), "attributes muss ein Objekt sein, in { }.");
+  assert.equal(german(problem("5".repeat(3_000))), undefined);
+  const many = `${problem("5")}; `.repeat(400);
+  assert.equal(german(many.slice(0, -2)), undefined);
+});
