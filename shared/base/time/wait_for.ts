@@ -13,6 +13,9 @@ export interface WaitForOptions {
   signal?: AbortSignal;
 }
 
+/** A look that begins just before the deadline has this time. */
+const LAST_LOOK_MS = 1_000;
+
 /** The condition did not come true in time; `cause` is the last error it threw, if any. */
 export class WaitTimeoutError extends Error {
   override readonly name = "WaitTimeoutError";
@@ -30,14 +33,18 @@ export async function waitFor<T>(
 ): Promise<NonNullable<T>> {
   const { deadlineMs, clock = systemClock, everyMs = 10, what = "the condition", signal } = options;
   const endMs = clock.monotonicMs() + deadlineMs;
+  let problem: unknown;
   for (;;) {
     signal?.throwIfAborted();
-    let problem: unknown;
     try {
-      const result = await inTime(condition(), endMs - clock.monotonicMs(), clock);
+      const leftMs = Math.max(LAST_LOOK_MS, endMs - clock.monotonicMs());
+      const result = await inTime(condition(), leftMs, clock);
       if (result) return result;
+      problem = undefined;
     } catch (error) {
-      problem = error;
+      // Why the look before failed says more than that the last one was not over.
+      if (!(error instanceof LookHangsError)) problem = error;
+      else problem ??= error;
     }
     const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0) {
@@ -51,11 +58,16 @@ export async function waitFor<T>(
   }
 }
 
-/** @throws {Error} when a look itself is not over in time */
+class LookHangsError extends Error {}
+
+/** @throws {LookHangsError} when a look itself is not over in time */
 async function inTime<T>(look: T | Promise<T>, leftMs: number, clock: Clock): Promise<T> {
   if (!(look instanceof Promise) || leftMs === Infinity) return await look;
   const late = Promise.withResolvers<never>();
-  const timer = clock.setTimer(leftMs, () => late.reject(new Error("the last look hangs")));
+  const timer = clock.setTimer(
+    leftMs,
+    () => late.reject(new LookHangsError("the last look hangs")),
+  );
   try {
     return await Promise.race([look, late.promise]);
   } finally {

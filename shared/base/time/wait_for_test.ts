@@ -35,9 +35,35 @@ Deno.test("waitFor() gives up when a look hangs", async () => {
     waitFor(() => new Promise<boolean>(() => {}), options),
     /the server is ready did not come true within 100 ms: the last look hangs/,
   );
-  await clock.advance(100);
+  await clock.advance(1_000);
   await result;
   equal(clock.pendingTimers, 0);
+});
+
+Deno.test("waitFor() says why looks failed also when the last one hangs", async () => {
+  const clock = new FakeClock();
+  let looks = 0;
+  const look = () =>
+    ++looks < 3 ? Promise.reject(new Error("connection refused")) : new Promise<never>(() => {});
+  const result = rejects(
+    waitFor(look, { clock, deadlineMs: 100, what: "the server is ready" }),
+    /the server is ready did not come true within 100 ms: connection refused/,
+  );
+  await clock.advance(2_000);
+  await result;
+});
+
+Deno.test("waitFor() takes the answer of a look that begins at the deadline", async () => {
+  const clock = new FakeClock();
+  let looks = 0;
+  const look = async () => {
+    if (++looks < 11) return false;
+    await clock.sleep(5);
+    return true;
+  };
+  const result = waitFor(look, { clock, deadlineMs: 100 });
+  await clock.advance(200);
+  equal(await result, true);
 });
 
 Deno.test("withDeadline() gives up when the work hangs and aborts its signal", async () => {
