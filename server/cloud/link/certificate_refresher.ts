@@ -86,12 +86,16 @@ export class CertificateRefresher {
     }
   }
 
-  /** Undefined, too, when it is another part's: the folder may have served that one before. */
+  /**
+   * Undefined, too, when it is another part's: the folder may have served that one before. Files of
+   * versions before 0.2.0 name no part.
+   */
   async #kept(): Promise<IssuedCertificate | undefined> {
     const { partId, path, log } = this.options;
     try {
       const { part, cert, key } = JSON.parse(await readIfExists(path) ?? "{}");
-      const isOurs = part === partId && typeof cert === "string" && typeof key === "string";
+      const isOurs = (part ?? partId) === partId && typeof cert === "string" &&
+        typeof key === "string";
       return isOurs ? { cert, key } : undefined;
     } catch (error) {
       log.warn(`the kept certificate cannot be read: ${reasonOf(error)}`);
