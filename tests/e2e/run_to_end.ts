@@ -36,14 +36,17 @@ export async function runToEnd(
     // One that ends without having read it all says why.
     void new Blob([input]).stream().pipeTo(child.stdin).catch(() => {});
   }
-  const work = Promise.all([child.status, ...outputs.map(({ ended }) => ended)]);
+  let isOver = false;
+  const over = child.status.finally(() => isOver = true);
+  const work = Promise.all([over, ...outputs.map(({ ended }) => ended)]);
   try {
     const what = `${command} ${options.args?.join(" ") ?? ""}`;
     const limit = { clock: systemClock, deadlineMs: limitMs, what };
     const [status] = await withDeadline(() => work, limit);
     return { ...status, stdout: outputs[0].bytes(), stderr: outputs[1].bytes() };
   } catch (error) {
-    for (const pid of [...await descendants(child.pid), child.pid]) kill(pid);
+    // The number of one that has ended may be another's by now.
+    if (!isOver) { for (const pid of [...await descendants(child.pid), child.pid]) kill(pid); }
     await child.status;
     const written = outputs.map((output) => new TextDecoder().decode(output.bytes())).join("");
     for (const output of outputs) output.leave();
