@@ -205,6 +205,8 @@ FUNCTION(fw_confirmed) {
 static mbedtls_sha256_context image_hash;
 
 FUNCTION(fw_begin) {
+  // A chip may compute it in a unit that it has one of.
+  mbedtls_sha256_free(&image_hash);
   mbedtls_sha256_init(&image_hash);
   mbedtls_sha256_starts(&image_hash, 0);
   return outcome(ctx, firmware_begin(double_of(ctx, args[0])));
@@ -220,8 +222,11 @@ FUNCTION(fw_write) {
 
 FUNCTION(fw_digest) {
   uint8_t digest[32];
-  mbedtls_sha256_context hash = image_hash;
+  mbedtls_sha256_context hash;
+  mbedtls_sha256_init(&hash);
+  mbedtls_sha256_clone(&hash, &image_hash);
   mbedtls_sha256_finish(&hash, digest);
+  mbedtls_sha256_free(&hash);
   return JS_NewUint8ArrayCopy(ctx, digest, sizeof digest);
 }
 

@@ -20,7 +20,8 @@ static esp_netif_t *interface;
 static esp_timer_handle_t again;
 
 static void join(void *context) {
-  esp_wifi_connect();
+  // One that fails at once is not told of.
+  if (esp_wifi_connect() != ESP_OK) esp_timer_start_once(again, JOIN_AGAIN_US);
 }
 
 static void on_wifi(void *context, esp_event_base_t base, int32_t event, void *details) {

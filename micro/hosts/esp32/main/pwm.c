@@ -52,8 +52,10 @@ static const char *start_timer(int timer, uint32_t frequency) {
       .clk_cfg = LEDC_USE_APB_CLK,
   };
   esp_err_t result = bits == 0 ? ESP_ERR_INVALID_ARG : ledc_timer_config(&config);
-  timers[timer] = (timer_in_use){frequency, bits};
-  if (result == ESP_OK) return NULL;
+  if (result == ESP_OK) {
+    timers[timer] = (timer_in_use){frequency, bits};
+    return NULL;
+  }
   snprintf(problem, sizeof problem, "a PWM frequency of %lu Hz is not possible here: %s",
            (unsigned long)frequency, esp_err_to_name(result));
   return problem;
@@ -100,17 +102,22 @@ const char *pwm_set(const char *pin, double frequency, double duty) {
   }
   int at = channel_of(number);
   uint32_t wanted = (uint32_t)(frequency + 0.5);
+  int moved = -1;
   if (at >= 0 && timers[channels[at].timer].frequency != wanted) {
     // Its timer may have others.
     channels[at].used = false;
+    moved = at;
     at = -1;
   }
   int timer = at >= 0 ? channels[at].timer : find_timer(wanted);
-  if (timer < 0) return "the chip has four PWM frequencies at a time, and all are in use";
-  const char *wrong = start_timer(timer, wanted);
-  if (wrong) return wrong;
-  uint32_t level = (uint32_t)(duty * (double)(1u << timers[timer].bits) + 0.5);
-  if (at < 0) return open_channel(number, timer, level);
+  const char *wrong = timer < 0
+                          ? "the chip has four PWM frequencies at a time, and all are in use"
+                          : start_timer(timer, wanted);
+  uint32_t level = wrong ? 0 : (uint32_t)(duty * (double)(1u << timers[timer].bits) + 0.5);
+  if (!wrong && at < 0) wrong = open_channel(number, timer, level);
+  // It runs on as it did.
+  if (wrong && moved >= 0) channels[moved].used = true;
+  if (wrong || at < 0) return wrong;
   esp_err_t result = ledc_set_duty(LEDC_LOW_SPEED_MODE, (ledc_channel_t)at, level);
   if (result == ESP_OK) result = ledc_update_duty(LEDC_LOW_SPEED_MODE, (ledc_channel_t)at);
   return result == ESP_OK ? NULL : "the PWM channel does not answer";
