@@ -223,15 +223,13 @@ Deno.test({
       const { code, said } = await make(
         folder,
         { IDF_PATH: folder, WIFI_PASSWORD: "a word" },
-        ["--credentials", credentials, "--wifi-ssid", "home"],
+        ["--output", folder, "--credentials", credentials, "--wifi-ssid", "home"],
       );
       assert.equal(code, 0, said);
       assert.match(said, /IDF_TARGET=esp32s3 build/);
       assert.match(said, /write_flash 0x620000 .*machine-micro-server-esp32s3.values/);
-      const values = join(ROOT, "dist/machine-micro-server-esp32s3.values");
+      const values = join(folder, "machine-micro-server-esp32s3.values");
       const text = new TextDecoder("latin1").decode(await Deno.readFile(values));
       assert.match(text, /wifi-ssid\0+home.*wifi-password\0+a word/s);
-      await Deno.remove(values);
-      await Deno.remove(join(ROOT, "dist/machine-micro-server-esp32s3.bin"));
     }),
 });

@@ -1,5 +1,5 @@
-// deno run -A tools/micro/esp32/main.ts [--credentials FILE [--ca-file FILE] [--wifi-ssid NAME] [--no-tls]]
-// Makes the firmware of machine-micro-server for an ESP32-S3 in dist/. With credentials also the
+// deno run -A tools/micro/esp32/main.ts [--output FOLDER] [--credentials FILE [--ca-file FILE] [--wifi-ssid NAME] [--no-tls]]
+// Makes the firmware of machine-micro-server for an ESP32-S3, by default in dist/. With credentials also the
 // content of that device's partition for values; the password of its WiFi is that of WIFI_PASSWORD.
 import { join } from "node:path";
 import process from "node:process";
@@ -16,6 +16,7 @@ async function main(): Promise<void> {
   const { values: given } = parseArgs({
     args: Deno.args,
     options: {
+      output: { type: "string", default: join(ROOT, "dist") },
       credentials: { type: "string" },
       "ca-file": { type: "string" },
       "wifi-ssid": { type: "string" },
@@ -33,7 +34,9 @@ async function main(): Promise<void> {
     version: string;
   };
   const stamp = await readStamp(gitIn(ROOT), manifest.version);
-  const built = await buildEsp32({ root: ROOT, zig: await findZig(ROOT), ...stamp });
+  const name = join(given.output, `machine-micro-server-${CHIP}`);
+  const sources = { root: ROOT, zig: await findZig(ROOT) };
+  const built = await buildEsp32({ ...sources, ...stamp, output: `${name}.bin` });
   process.stdout.write(
     `${built.image}\nOnto a chip: idf.py -C micro/hosts/esp32 -B ${built.build} -p PORT flash\n`,
   );
@@ -47,7 +50,7 @@ async function main(): Promise<void> {
   values["wifi-ssid"] = encoder.encode(ssid);
   const password = process.env.WIFI_PASSWORD;
   if (password) values["wifi-password"] = encoder.encode(password);
-  const file = join(ROOT, "dist", `machine-micro-server-${CHIP}.values`);
+  const file = `${name}.values`;
   await Deno.writeFile(file, storeImage(values), { mode: 0o600 });
   process.stdout.write(
     `${file}\nOnto the chip: esptool.py -p PORT write_flash 0x${VALUES_AT.toString(16)} ${file}\n`,
