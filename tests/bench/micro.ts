@@ -94,7 +94,10 @@ async function reportChanges(reporter: Reporter, rig: Rig, micro: Program): Prom
     const [before, started] = [applied(), performance.now()];
     const attributes = { readings: { n } };
     await rig.saveConfig({ components: COMPONENTS.map((each) => ({ ...each, attributes })) });
-    while (applied() === before) await new Promise((done) => setTimeout(done, 1));
+    while (applied() === before) {
+      if (performance.now() - started > DEADLINE_MS) throw new Error("no change is applied");
+      await new Promise((done) => setTimeout(done, 1));
+    }
     samples.push(performance.now() - started);
   }
   reporter.report("save_applied_micro_p50", percentile(samples, 0.5), "ms");
