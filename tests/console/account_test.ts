@@ -140,6 +140,7 @@ consoleTest(
     await sessions.getByRole("button", { name: "End the session" }).click();
     await first.page.getByText("1 session ended").waitFor();
     await isTold();
+    await sessions.getByRole("listitem").nth(1).waitFor({ state: "detached" });
     assert.equal(await sessions.getByRole("listitem").count(), 1);
     await open();
     await first.page.getByRole("button", { name: "End all others" }).click();
