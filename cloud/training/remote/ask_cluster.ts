@@ -1,4 +1,5 @@
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
+import { pieces } from "../../../shared/transfer/download/pieces.ts";
 import { ClusterAwayError, ClusterRefusedError } from "./cluster.ts";
 
 const ANSWER_MS = 20_000;
@@ -21,7 +22,7 @@ export async function askCluster(url: string, question: ClusterQuestion): Promis
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
     answer = await fetch(url, { ...question, redirect: "error", signal });
-    text = await boundedText(answer);
+    text = await boundedText(answer, signal);
   } catch (error) {
     throw new ClusterAwayError(`${question.who} does not answer: ${(error as Error).message}`);
   }
@@ -43,8 +44,11 @@ export async function streamCluster(
       redirect: "error",
       signal: late.signal,
     });
-    if (answer.ok && answer.body) return answer.body;
-    throw refusalOf(answer, await boundedText(answer), question);
+    // The signal of a fetch ends its body only as long as somebody holds the answer.
+    if (answer.ok && answer.body) {
+      return answer.body.pipeThrough(new TransformStream(), { signal: late.signal });
+    }
+    throw refusalOf(answer, await boundedText(answer, late.signal), question);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ClusterRefusedError || error instanceof ClusterAwayError) throw error;
@@ -75,14 +79,18 @@ function messageOf(text: string): string {
   }
 }
 
-async function boundedText(answer: Response): Promise<string> {
+async function boundedText({ body }: Response, signal: AbortSignal): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
-  for await (const piece of answer.body ?? []) {
-    bytes += piece.length;
-    if (bytes > MOST_BYTES) throw new Error(`the answer has more than ${MOST_BYTES} bytes`);
-    text += decoder.decode(piece, { stream: true });
+  try {
+    for await (const piece of pieces(body, signal)) {
+      bytes += piece.length;
+      if (bytes > MOST_BYTES) throw new Error(`the answer has more than ${MOST_BYTES} bytes`);
+      text += decoder.decode(piece, { stream: true });
+    }
+    return text + decoder.decode();
+  } finally {
+    await body?.cancel().catch(() => undefined);
   }
-  return text + decoder.decode();
 }

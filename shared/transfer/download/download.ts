@@ -218,8 +218,7 @@ class Transfer {
     });
     onProgress(this.#have, totalBytes);
     try {
-      for await (const bytes of pieces(response.body)) {
-        signal.throwIfAborted();
+      for await (const bytes of pieces(response.body, signal)) {
         if (this.#have + bytes.length > totalBytes) {
           throw new TransferError("refused", `more came than the ${totalBytes} bytes announced`);
         }

@@ -41,7 +41,7 @@ export function createWebTransport(options: WebTransportOptions): Transport & { 
 
 /**
  * A body that ends with the signal's reason as soon as it aborts. `fetch` promises the same, but
- * older runtimes lose the tie between its signal and an idle body when memory is collected.
+ * Deno 2.9.6 loses the tie between its signal and an idle body when memory is collected.
  */
 async function* untilAborted(
   body: AsyncIterable<Uint8Array>,
