@@ -83,6 +83,7 @@ const WITHOUT_REASON: Readonly<Record<string, number>> = {
   "cloud/serve/refused_services.ts": 1,
   "cloud/serve/training.ts": 1,
   "cloud/storage/blobs/upload_stream.ts": 4,
+  "cloud/storage/database/call_failures.ts": 1,
   "cloud/storage/database/postgres_failures.ts": 1,
   "cloud/training/jobs/checks.ts": 1,
   "cloud/training/jobs/scripts.ts": 1,
