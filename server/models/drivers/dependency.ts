@@ -5,6 +5,7 @@
 import type { DescMessage, DescService } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import { driverMethod } from "../../resources/graph/driver.ts";
 import { fullName } from "../../resources/graph/name.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
@@ -65,7 +66,7 @@ export function useDriver<S extends DescService>(
   name: string,
   dependencies: ReadonlyMap<string, Resource>,
 ): Used<S> {
-  const resource = dependencies.get(fullName(api, name)) ?? dependencies.get(name);
+  const resource = dependencyNamed(api, name, dependencies);
   if (!resource) {
     const given = [...dependencies.keys()].join(", ") || "nothing";
     throw new ConnectError(

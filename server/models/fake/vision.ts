@@ -2,8 +2,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import type { VisionService } from "../../../shared/gen/viam/service/vision/v1/vision_pb.ts";
 import { attributes, optional, text } from "../../resources/graph/attributes.ts";
+import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
-import { fullName } from "../../resources/graph/name.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { readImageHeader } from "../images/image_header.ts";
@@ -109,7 +109,7 @@ export class FakeVision implements Driver<typeof VisionService> {
   /** The camera's first image and its size. */
   async #look(cameraName: string, call: CallContext) {
     const name = cameraName || this.defaultCamera;
-    const camera = this.cameras.get(fullName(CAMERA_API, name)) as
+    const camera = dependencyNamed(CAMERA_API, name, this.cameras) as
       | Driver<typeof CameraService>
       | undefined;
     if (!camera?.getImages) {

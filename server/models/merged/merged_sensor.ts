@@ -7,6 +7,7 @@ import type {
   MovementSensorService,
 } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { MergedAttributes, Quantity } from "./merged_attributes.ts";
@@ -175,10 +176,8 @@ async function firstAnswer<T>(
 }
 
 function findSensor(name: string, dependencies: ReadonlyMap<string, Resource>): MovementSensor {
-  for (const [fullName, resource] of dependencies) {
-    if (fullName !== name && !fullName.endsWith(`/${name}`)) continue;
-    if (fullName.startsWith("rdk:component:movement_sensor/")) return resource;
-  }
+  const found = dependencyNamed("rdk:component:movement_sensor", name, dependencies);
+  if (found) return found;
   const given = [...dependencies.keys()].join(", ") || "nothing";
   throw new Error(`${name} is no movement sensor; the attributes lead to ${given}`);
 }

@@ -4,6 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { READABLE_APIS, readingsOf } from "../../resources/readings/readings_of.ts";
 import type { SensorName, SensorsDriver } from "../../resources/readings/sensors_driver.ts";
+import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import { anyAttributes } from "../../resources/graph/attributes.ts";
 import { fullName } from "../../resources/graph/name.ts";
 import type { Model } from "../../resources/graph/registry.ts";
@@ -45,7 +46,7 @@ function split(key: string): SensorName {
 }
 
 function find(dependencies: ReadonlyMap<string, Resource>, { api, name }: SensorName): Resource {
-  const found = dependencies.get(fullName(api, name));
+  const found = dependencyNamed(api, name, dependencies);
   if (found) return found;
   throw new ConnectError(
     `there is no sensor ${fullName(api, name)} that is ready`,

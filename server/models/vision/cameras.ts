@@ -3,8 +3,8 @@ import type {
   CameraService,
   Image,
 } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
+import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
-import { fullName } from "../../resources/graph/name.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 
 export const CAMERA_API = "rdk:component:camera";
@@ -34,7 +34,7 @@ export class Cameras {
         Code.InvalidArgument,
       );
     }
-    const camera = this.resources.get(fullName(CAMERA_API, name)) as Camera | undefined;
+    const camera = dependencyNamed(CAMERA_API, name, this.resources) as Camera | undefined;
     if (!camera) {
       throw new ConnectError(`there is no camera "${name}" that is ready; ${ready}`, Code.NotFound);
     }

@@ -22,6 +22,7 @@ import {
   type NumberType,
   type OutputTensor,
 } from "../../../shared/inference/tensors.ts";
+import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { Pictures } from "../pictures/pictures.ts";
@@ -164,10 +165,8 @@ class ModelVision {
 }
 
 function findModel(name: string, dependencies: ReadonlyMap<string, Resource>): MlModel {
-  for (const [fullName, resource] of dependencies) {
-    if (fullName !== name && !fullName.endsWith(`/${name}`)) continue;
-    if (fullName.startsWith(`${MODEL_API}/`)) return resource;
-  }
+  const found = dependencyNamed(MODEL_API, name, dependencies);
+  if (found) return found;
   throw new Error(
     `attributes.mlmodel_name: ${name} is no mlmodel service; name one, for example of model ` +
       "rdk:builtin:tflite_cpu",

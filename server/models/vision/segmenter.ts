@@ -7,6 +7,7 @@ import {
   GetDetectionsRequestSchema,
   type VisionService,
 } from "../../../shared/gen/viam/service/vision/v1/vision_pb.ts";
+import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { Pictures } from "../pictures/pictures.ts";
@@ -64,10 +65,8 @@ export function createSegmenter(
 }
 
 function findDetector(name: string, dependencies: ReadonlyMap<string, Resource>): Vision {
-  for (const [fullName, resource] of dependencies) {
-    if (fullName !== name && !fullName.endsWith(`/${name}`)) continue;
-    if (fullName.startsWith(`${VISION_API}/`)) return resource;
-  }
+  const found = dependencyNamed(VISION_API, name, dependencies);
+  if (found) return found;
   throw new Error(`attributes.detector_name: ${name} is no vision service`);
 }
 
