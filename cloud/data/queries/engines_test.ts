@@ -47,6 +47,20 @@ async function findsFullDisk(asked: Pick<QueryTask, "scope" | "remote">): Promis
   await Deno.remove(folder);
 }
 
+/** Five readings of 4 MB, more than may be copied, are found to be that, also as the first batch. */
+async function findsTooMuch(remote: RemoteReadings): Promise<void> {
+  const scope = {
+    orgId: "large",
+    grants: [{ resource: "organization", id: "large" }],
+  } as const;
+  const needs = { looks: [EVERYTHING], data: true, uploads: false };
+  const bounds = { rows: 100, bytes: 12 * 1024 ** 2 };
+  await assert.rejects(
+    copyReadings(remote, scope, needs, addonFor(":memory:"), bounds),
+    /needs more than .* readings, or more than/,
+  );
+}
+
 /** Fills both in the same way: random readings of three organisations. */
 async function fill(queries: Queries, dice: Dice): Promise<void> {
   for (let id = 1; id <= SOURCES; id++) {
@@ -212,14 +226,18 @@ Deno.test({
     const address = parsePostgresAddress(server.address(), ".");
     const postgres = await PostgresDatabase.open(address);
     try {
-      const source = "'org', 'l', 'm', 'p', 'm', 'p', 'sensor', 'c' || id, 'Readings'";
+      const source = "'l', 'm', 'p', 'm', 'p', 'sensor', 'c' || id, 'Readings'";
       await server.query(`set search_path = ${address.schema}; set temp_file_limit = -1;
         insert into data_sources (id, org_id, location_id, machine_id, part_id, machine_name,
           part_name, component_type, component_name, method_name)
-          select id, ${source} from generate_series(1, 2) as id;
+          select id, case id when 3 then 'large' else 'org' end, ${source}
+          from generate_series(1, 3) as id;
         insert into tabular_readings (source_id, received_us, upload_id, position, requested_us, data)
           select 1 + at % 2, at, 1, at, at, '{"a":"' || repeat('x', 2000) || '"}'
           from generate_series(1, 20000) as at;
+        insert into tabular_readings (source_id, received_us, upload_id, position, requested_us, data)
+          select 3, at, 1, at, at, '{"a":"' || repeat('x', 4000000) || '"}'
+          from generate_series(1, 5) as at;
         analyze`);
       const scope = {
         orgId: "org",
@@ -232,6 +250,9 @@ Deno.test({
       assert.deepEqual(copied.prepare(sums).get(), { n: 20_000, us: 200_010_000 });
       copied.close();
       if (!noSmallDisks(import.meta.url)) await findsFullDisk({ scope, remote });
+      // What is read of a cursor at once, and is as large, the server keeps on its disk.
+      await server.query("alter role machine set temp_file_limit = -1");
+      await findsTooMuch(remote);
     } finally {
       await postgres.close();
     }

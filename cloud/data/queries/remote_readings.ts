@@ -13,8 +13,10 @@ import { DiskFullError, TooManyReadingsError } from "./copy_errors.ts";
 import { GRANTED, SOURCE_COLUMNS } from "./readings_view.ts";
 
 const PAGE_BYTES = 4096;
-/** What one batch may add, with its indexes. */
+/** What one batch may add, with its indexes; one of long rows adds more. */
 const MOST_BATCH_BYTES = 8 * 1024 ** 2;
+/** Most bytes that a character of a batch adds. */
+const BYTES_A_CHARACTER = 4;
 /** What may be copied for one query at most. */
 export interface CopyBounds {
   readonly rows: number;
@@ -60,6 +62,7 @@ export async function copyReadings(
 ): Promise<Database> {
   const database = connect("", addon, false);
   let copiedBytes = 0;
+  let batchBytes = MOST_BATCH_BYTES;
   try {
     for (const pragma of SETTINGS) database.pragma(pragma);
     database.pragma(`max_page_count = ${Math.floor(bounds.bytes / PAGE_BYTES)}`);
@@ -67,17 +70,18 @@ export async function copyReadings(
     const address = JSON.parse(remote.reader) as PostgresAddress;
     if (scope.grants.length > 0) {
       await using reader = await SnapshotReader.open(address, remote.limitMs);
-      const copied = () => {
+      const copying = (characters: number) => {
         copiedBytes = PAGE_BYTES * Number(database.pragma("page_count", { simple: true }));
+        batchBytes = Math.max(MOST_BATCH_BYTES, BYTES_A_CHARACTER * characters);
       };
-      await new Copy(database, reader, { scope, needs, mostRows: bounds.rows, copied }).all();
+      await new Copy(database, reader, { scope, needs, mostRows: bounds.rows, copying }).all();
     }
     return database;
   } catch (error) {
     database.close();
     if ((error as { code?: string }).code !== "SQLITE_FULL") throw error;
     // SQLite says the same of its own bound and of the disk.
-    throw copiedBytes + MOST_BATCH_BYTES >= bounds.bytes
+    throw copiedBytes + batchBytes >= bounds.bytes
       ? new TooManyReadingsError()
       : new DiskFullError({ cause: error });
   }
@@ -106,8 +110,8 @@ interface CopyOptions {
   readonly scope: QueryScope;
   readonly needs: Needs;
   readonly mostRows: number;
-  /** Called when a batch is there. */
-  readonly copied: () => void;
+  /** Called before a batch of so many characters is copied. */
+  readonly copying: (characters: number) => void;
 }
 
 class Copy {
@@ -232,8 +236,9 @@ class Copy {
     for await (const rows of batches) {
       this.#rows += rows.length;
       if (this.#rows > this.options.mostRows) throw new TooManyReadingsError();
-      insert.run(`[${rows.join(",")}]`);
-      this.options.copied();
+      const batch = `[${rows.join(",")}]`;
+      this.options.copying(batch.length);
+      insert.run(batch);
     }
     this.database.exec("COMMIT");
   }
