@@ -7,6 +7,7 @@ const SQLITE_ONLY: Readonly<Record<string, string>> = {
   "cloud/accounts/access/role_methods_test.ts": "puts rows back by a second SQLite connection",
   "cloud/main_test.ts": "looks at cloud.db",
   "cloud/operations/backup/backup_test.ts": "backs up SQLite; there is one of PostgreSQL",
+  "cloud/operations/backup/leftovers_test.ts": "backs up SQLite",
   "cloud/operations/doctor/doctor_test.ts": "looks at cloud.db",
   "cloud/operations/move/move_to_postgres_test.ts": "moves from SQLite",
   "cloud/operations/move/move_to_sqlite_test.ts": "moves to SQLite",

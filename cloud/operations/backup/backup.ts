@@ -8,8 +8,8 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { AUTHORITY_FILE, databaseAddress } from "../../storage/data_folder/database_choice.ts";
 import { lockFolder } from "../../storage/data_folder/serve_lock.ts";
 import { ABOUT_ENTRY, BackupError, BackupWriter } from "./archive.ts";
-import { DATABASES } from "./folder_files.ts";
 import { copyOfFolder, copyOfPostgres } from "./copied_rows.ts";
+import { Leftovers, remove, removeCopies } from "./leftovers.ts";
 import { type CopyRows, schemaVersion, takeSnapshot } from "./snapshot.ts";
 
 export interface BackupResult {
@@ -27,8 +27,12 @@ export interface BackupResult {
 
 /** Below the data folder, for second names of files; what a killed backup left is removed. */
 const STAGING = ".backup";
-/** In it: where the backup is being written, for the next one when this one is killed. */
-const UNFINISHED = ".unfinished";
+
+export interface BackupDeps {
+  readonly clock: Clock;
+  /** Says what does not keep the backup from being made. */
+  readonly warn?: (text: string) => void;
+}
 
 /**
  * Writes a backup of a cloud, also of one that is being served: everything in it is of one moment.
@@ -39,7 +43,7 @@ const UNFINISHED = ".unfinished";
 export async function backUp(
   dataDir: string,
   file: string,
-  { clock }: { clock: Clock },
+  { clock, warn = () => undefined }: BackupDeps,
 ): Promise<BackupResult> {
   const address = databaseAddress(dataDir);
   if (address === undefined && !existsSync(join(dataDir, "cloud.db"))) {
@@ -63,11 +67,12 @@ export async function backUp(
   );
   const staging = join(dataDir, STAGING);
   const unfinished = join(dirname(target), `.${basename(target)}.unfinished`);
+  const leftovers = await Leftovers.open(dataDir);
   try {
-    await removeCopies(await leftUnfinished(staging));
+    await leftovers.clear(warn);
+    await leftovers.add(unfinished);
     await remove(staging);
     await Deno.mkdir(staging, { mode: 0o700 });
-    await Deno.writeTextFile(join(staging, UNFINISHED), unfinished);
     const copy = address === undefined
       ? copyOfFolder(dataDir, unfinished)
       : copyOfPostgres(dataDir, address, `${unfinished}.rows`, clock);
@@ -78,6 +83,7 @@ export async function backUp(
   } finally {
     await removeCopies(unfinished);
     await remove(staging);
+    await leftovers.end();
   }
 }
 
@@ -134,27 +140,4 @@ async function write(
   } finally {
     file.close();
   }
-}
-
-/** Where a backup of this folder was being written that was killed. */
-async function leftUnfinished(staging: string): Promise<string | undefined> {
-  try {
-    return await Deno.readTextFile(join(staging, UNFINISHED));
-  } catch (error) {
-    if (fsErrorCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-async function removeCopies(unfinished: string | undefined): Promise<void> {
-  // Cut while it was being written: it names nothing of ours.
-  if (!unfinished?.endsWith(".unfinished")) return;
-  const copies = [...DATABASES.map((name) => `${unfinished}.${name}`), `${unfinished}.rows`];
-  for (const name of [unfinished, ...copies]) await remove(name);
-}
-
-async function remove(path: string): Promise<void> {
-  await Deno.remove(path, { recursive: true }).catch((error) => {
-    if (fsErrorCode(error) !== "ENOENT") throw error;
-  });
 }
