@@ -5,6 +5,7 @@ import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import { syncFolder } from "../../../shared/base/files/atomic_write.ts";
 import { StoreError } from "../../../shared/base/store/sqlite.ts";
 import {
+  ADDRESS_FILE,
   DatabaseChoiceError,
   notedAddress,
   writeNotedAddress,
@@ -19,7 +20,8 @@ const KEPT = "cloud.db.moved";
 
 /**
  * Copies all rows, compares them, and leaves the data folder to the new database. Cut anywhere, it
- * continues when it is called again; until its last step the rows in the folder are the valid ones.
+ * continues when it is called again; until its last step the rows in the folder are the valid ones,
+ * and `openDatabase` has them take changes again when the noted address is removed.
  *
  * @throws {StoreError}, {DatabaseChoiceError}, {DataFolderInUseError}, {PostgresAddressError} or
  * {FileError}, each with one line for the operator.
@@ -41,7 +43,10 @@ export async function moveToPostgres(
         `${address.schema} there, or name another one with schema=`,
     );
   }
-  using source = await SqliteSource.open(dataDir);
+  using source = state === "complete"
+    ? SqliteSource.openRetired(dataDir)
+    : await SqliteSource.open(dataDir);
+  if (!source) throw takenBack(dataDir, address);
   if (state !== "complete") {
     if (state === "empty" || !isBegun) await target.begin();
     faultPoint("move.begun");
@@ -49,13 +54,15 @@ export async function moveToPostgres(
     await copyTables(source.tables, source, target, deps);
     faultPoint("move.compared");
     deps.progress("checking references between rows");
-    await target.finish(new Map(source.tables.map((table) => [table, source.counted(table)])));
+    const counted = new Map(source.tables.map((table) => [table, source.counted(table)]));
+    // First: what is written when the rows on PostgreSQL count would be in neither place.
+    source.retire(address.shown);
+    faultPoint("move.retired");
+    await target.finish(counted);
     faultPoint("move.finished");
   }
   const rows = await countRows(source.tables, source);
   const tables = source.tables.length;
-  source.retire(address.shown);
-  faultPoint("move.retired");
   source[Symbol.dispose]();
   const kept = join(resolve(dataDir), KEPT);
   await Deno.rename(join(dataDir, "cloud.db"), kept);
@@ -79,6 +86,16 @@ function hasTables({ schema, shown }: PostgresAddress): StoreError {
   );
 }
 
+/** Both sides may have rows that the other one lacks. */
+function takenBack(dataDir: string, { schema, shown }: PostgresAddress): DatabaseChoiceError {
+  const note = join(dataDir, ADDRESS_FILE);
+  return new DatabaseChoiceError(
+    `${shown} has all rows of a move that was cut, and cloud.db in ${dataDir} takes changes again. ` +
+      `To keep cloud.db, remove ${note} and the schema ${schema} there; to keep what is there, ` +
+      "move cloud.db away",
+  );
+}
+
 /** @returns whether a move to this address was begun */
 function checkFolder(dataDir: string, { shown }: PostgresAddress): boolean {
   const noted = notedAddress(dataDir);
@@ -93,7 +110,7 @@ function checkFolder(dataDir: string, { shown }: PostgresAddress): boolean {
   if (noted !== undefined && noted !== shown) {
     throw new DatabaseChoiceError(
       `a move of ${dataDir} to ${noted} was begun. Continue it with that address, or remove ` +
-        `${join(dataDir, "database")} to begin another one`,
+        `${join(dataDir, ADDRESS_FILE)} to begin another one`,
     );
   }
   return noted === shown;

@@ -1,7 +1,11 @@
 import { join } from "node:path";
 import { addonFor, connect, type Database } from "../../../shared/base/store/connect.ts";
 import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
-import { MOVED_TEXT } from "../../storage/database/call_failures.ts";
+import {
+  allowChanges,
+  refuseChanges,
+  refusesChanges,
+} from "../../storage/database/moved_triggers.ts";
 import type { MoveSource, Row, Table, Value } from "./rows.ts";
 import { SqliteRows } from "./sqlite_rows.ts";
 
@@ -14,21 +18,38 @@ export class SqliteSource implements MoveSource, Disposable {
   }
 
   /**
-   * Brings its schema up to date and locks it.
+   * Brings its schema up to date and locks it. It takes changes again before, where an earlier move
+   * retired it and was cut: the schema may need them, and what somebody writes is copied again.
    *
    * @throws {StoreError} with one line for the operator.
    */
   static async open(dataDir: string): Promise<SqliteSource> {
-    await SqliteDatabase.open(dataDir).close();
     const path = join(dataDir, "cloud.db");
+    allowChanges(path, () => true);
+    await SqliteDatabase.open(dataDir).close();
     const handle = connect(path, addonFor(path), false);
     try {
+      // What comes after retire() relies on it.
+      handle.pragma("synchronous = FULL");
       handle.exec("BEGIN IMMEDIATE");
       return new SqliteSource(handle);
     } catch (error) {
       handle.close();
       throw error;
     }
+  }
+
+  /** Opens one that was retired, to read; undefined: somebody made it take changes again. */
+  static openRetired(dataDir: string): SqliteSource | undefined {
+    const path = join(dataDir, "cloud.db");
+    const handle = connect(path, addonFor(path), false);
+    if (refusesChanges(handle)) {
+      const source = new SqliteSource(handle);
+      source.#emptyLog();
+      return source;
+    }
+    handle.close();
+    return undefined;
   }
 
   get tables(): readonly Table[] {
@@ -52,23 +73,21 @@ export class SqliteSource implements MoveSource, Disposable {
   }
 
   /**
-   * Ends it for good: who has waited for it, and who opens the file later, is refused with where
-   * the rows are now.
+   * Ends its lock: who has waited for it, and who opens the file later, is refused with where the
+   * rows are now. It can be read as before.
    */
   retire(place: string): void {
-    const message = `${MOVED_TEXT} ${place}; nothing was saved`.replaceAll("'", "''");
-    for (const { name } of this.tables) {
-      for (const event of ["INSERT", "UPDATE", "DELETE"]) {
-        this.handle.exec(`CREATE TRIGGER IF NOT EXISTS "moved_${name}_${event}"
-          BEFORE ${event} ON "${name}" BEGIN SELECT RAISE(ABORT, '${message}'); END`);
-      }
-    }
+    refuseChanges(this.handle, this.tables.map(({ name }) => name), place);
     this.handle.exec("COMMIT");
-    // The file gets another name, by which its log would not be found.
-    this.handle.pragma("wal_checkpoint(TRUNCATE)");
+    this.#emptyLog();
   }
 
   [Symbol.dispose](): void {
     if (this.handle.open) this.handle.close(); // what was not retired is as it was
+  }
+
+  /** The file gets another name, by which its log would not be found. */
+  #emptyLog(): void {
+    this.handle.pragma("wal_checkpoint(TRUNCATE)");
   }
 }

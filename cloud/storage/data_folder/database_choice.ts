@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { type CloudDatabase, SqliteDatabase } from "../database/cloud_database.ts";
+import { allowChanges } from "../database/moved_triggers.ts";
 import { readSetting } from "../database/settings.ts";
 import type { PostgresAddress } from "../postgres/address.ts";
 
@@ -40,7 +41,11 @@ export function databaseAddress(dataDir: string, given?: string): string | undef
  */
 export async function openDatabase(dataDir: string, given?: string): Promise<CloudDatabase> {
   const text = databaseAddress(dataDir, given);
-  if (text === undefined) return SqliteDatabase.open(dataDir);
+  if (text === undefined) {
+    // Of a move that was given up; one that continues, or is complete, has noted its address.
+    allowChanges(join(dataDir, "cloud.db"), () => notedAddress(dataDir) === undefined);
+    return SqliteDatabase.open(dataDir);
+  }
   if (existsSync(join(dataDir, "cloud.db"))) throw new DatabaseChoiceError(bothText(dataDir));
   // Loaded only where it is used.
   const { parsePostgresAddress } = await import("../postgres/address.ts");
