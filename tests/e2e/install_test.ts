@@ -91,6 +91,30 @@ installTest(
 
 installTest(
   import.meta.url,
+  "install.sh keeps a token with which the host becomes a machine, and no credentials",
+  async (computer) => {
+    await using rig = await Rig.create();
+    await rig.startCloud();
+    await addRelease(rig, "1.0.0");
+    const { code, stdout, stderr } = await computer.run("install.sh", {
+      MACHINE_CLOUD_ADDRESS: rig.cloudUrl,
+      MACHINE_ENROLLMENT_TOKEN: "a-token",
+    });
+    assert.equal(code, 0, stderr);
+    assert.ok(!(stdout + stderr).includes("a-token"));
+    assert.equal(await computer.exists("etc/machine.json"), false);
+    const kept = computer.root("opt/machine/etc/enrollment.json");
+    assert.deepEqual(JSON.parse(await Deno.readTextFile(kept)), {
+      app_address: rig.cloudUrl,
+      token: "a-token",
+    });
+    assert.equal(((await Deno.stat(kept)).mode ?? 0) & 0o777, 0o600);
+    assert.ok(!(await Deno.readTextFile(computer.root(UNIT))).includes("a-token"));
+  },
+);
+
+installTest(
+  import.meta.url,
   "install.sh works with wget where there is no curl, and checks signatures",
   async (computer) => {
     await using rig = await Rig.create();
