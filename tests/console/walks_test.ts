@@ -55,6 +55,8 @@ async function toMachine(hands: Hands, tab: string): Promise<void> {
 
 async function firstMachine({ rig, hands }: Task): Promise<void> {
   const { page } = hands;
+  // A list that is still read moves what is pressed.
+  await link(hands, "rover").waitFor();
   await hands.press(link(hands, "New machine"));
   await hands.fill(page.getByLabel("Name", { exact: true }), "digger");
   await page.keyboard.press("Enter");
