@@ -20,9 +20,9 @@ import { readSetting, writeSetting } from "../../storage/database/settings.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { moveToPostgres } from "./move_to_postgres.ts";
 import { moveToSqlite } from "./move_to_sqlite.ts";
+import { fillRows } from "./postgres_move_testing.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
-const READINGS = 4_500;
 const LINES = 300;
 const TABLES: readonly (readonly [string, string])[] = [
   ["tabular_readings", "source_id, received_us"],
@@ -86,6 +86,7 @@ class Rig implements AsyncDisposable {
   /** A move in a process of its own, which dies at a point of it. */
   killed(point: string): Promise<FaultChildResult> {
     const source = `import { moveToSqlite } from "./move_to_sqlite.ts";
+import { fillRows } from "./postgres_move_testing.ts";
       import { systemClock as clock } from "../../../shared/base/time/clock.ts";
       await moveToSqlite(${JSON.stringify(this.dataDir)}, { clock, progress: () => {} });`;
     return runFaultChild(source, { folder: import.meta.dirname!, faultPoint: point });
@@ -137,31 +138,7 @@ async function fill(database: CloudDatabase, dataDir: string): Promise<void> {
   const folder = await openDataFolder(dataDir, systemRandom);
   await bootstrap(folder, { clock: systemClock, random: systemRandom }, names);
   await folder.database.close();
-  await queries.insertInto("data_sources").values({
-    ...{ id: 7, org_id: "o", location_id: "l", machine_id: "m", part_id: "p" },
-    ...{ machine_name: "Zoë", part_name: "main", component_type: "sensor" },
-    ...{ method_name: "Readings", component_name: "climate" },
-  }).execute();
-  for (let from = 0; from < READINGS; from += 500) {
-    await queries.insertInto("tabular_readings").values(
-      Array.from({ length: 500 }, (_, at) => ({
-        ...{ source_id: 7, received_us: 1_700_000_000_000_000 + from + at, upload_id: 1 },
-        ...{ position: 0, requested_us: Number.MAX_SAFE_INTEGER - at },
-        data: JSON.stringify({ readings: { text: `a 'b' "c" \\ ${at} ☃ 𝄞`, none: null } }),
-      })),
-    ).execute();
-  }
-  await queries.insertInto("organizations").values({ id: "o", name: "Øre", created_at: 5 })
-    .execute();
-  // The child's id comes before its parent's.
-  const location = { org_id: "o", created_at: 6 };
-  await queries.insertInto("locations").values({ id: "z", name: "Parent", ...location }).execute();
-  await queries.insertInto("locations").values({
-    ...{ id: "a", name: "Child", parent_id: "z", ...location },
-  }).execute();
-  const change = { org_id: "o", part_id: null, kind: "access", created_at: 1 } as const;
-  await queries.insertInto("changes").values(Array.from({ length: 40 }, () => change)).execute();
-  await queries.deleteFrom("changes").where("seq", ">", 10).execute();
+  await fillRows(queries);
   const store = openLogStore(database, dataDir, systemClock);
   const day = 24 * 60 * 60_000;
   for (let back = 0; back < 3; back++) {
@@ -253,7 +230,10 @@ Deno.test({
     // The rows on the server count until the end.
     await rig.change(async ({ queries }) => {
       await sql`update data_sources set machine_name = 'other' where id = 7`.execute(queries);
-      rig.rows.set("data_sources", (await sql`select * from data_sources`.execute(queries)).rows);
+      rig.rows.set(
+        "data_sources",
+        (await sql`select * from data_sources order by id`.execute(queries)).rows,
+      );
     });
     rig.lines.length = 0;
     await rig.move();

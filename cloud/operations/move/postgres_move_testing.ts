@@ -22,7 +22,7 @@ export class Rig implements AsyncDisposable {
     const server = await PostgresServer.start();
     const rig = new Rig(await Deno.makeTempDir({ prefix: "machine-move-" }), server);
     await rig.change(async (queries) => {
-      await fill(queries);
+      await fillRows(queries);
     });
     return rig;
   }
@@ -91,7 +91,8 @@ export class Rig implements AsyncDisposable {
   }
 }
 
-async function fill(queries: Queries): Promise<void> {
+/** Puts rows in that are easily damaged on the way between two databases. */
+export async function fillRows(queries: Queries): Promise<void> {
   const source = {
     ...{ org_id: "o", location_id: "l", machine_id: "m", part_id: "p", machine_name: "Zoë" },
     ...{ part_name: "main", component_type: "sensor", method_name: "Readings" },
