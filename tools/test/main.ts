@@ -3,6 +3,8 @@
 // ends with the line "N passed, N failed". Exit code 1 when one failed or none ran.
 // --docs writes the times into docs/testing.md.
 // --database postgres runs the tests of the cloud on PostgreSQL.
+// Where CI=true is set, tests of a few files that failed run once more by themselves; those that pass
+// then are named as flaky.
 // --side-by-side runs as many files of PATH at a time as there are processors, and not one.
 import { join } from "node:path";
 import process from "node:process";
@@ -19,6 +21,7 @@ import { atATime, type Group, GROUPS, SIDE_BY_SIDE } from "./groups.ts";
 import { makeMemoryFolder, removeMemoryFolder } from "./memory_folder.ts";
 import { parseSkips, skipLines } from "./skips.ts";
 import { InTurn } from "./in_turn.ts";
+import { countedAgain, filesToRunAgain, flakyLines, passedAgain } from "./second_run.ts";
 import { countLine, type GroupResult, parseSummary, total } from "./summary.ts";
 import {
   inTheirFiles,
@@ -84,6 +87,7 @@ async function main(): Promise<number> {
   const run: Run = { filter: values.filter, folder, temporary: memory, output, env };
   const results: GroupResult[] = [];
   const tests: TimedTest[] = [];
+  let again: readonly TimedTest[] = [];
   const begun = performance.now();
   try {
     if (
@@ -94,13 +98,17 @@ async function main(): Promise<number> {
     await Promise.all(groups.map(async (group, at) => {
       const paths = await existing(group.paths, positionals.length > 0);
       if (paths.length > 0) {
-        const { output, ...result } = await runGroup({ ...group, paths }, run, at);
+        const { tests: ran, ...result } = await runGroup({ ...group, paths }, run, at);
         results.push(result);
-        const xml = await Deno.readTextFile(report(run, at)).catch(() => "");
-        tests.push(...inTheirFiles(parseReport(xml), output));
+        tests.push(...ran);
       }
       run.output.end(at);
     }));
+    const files = Deno.env.get("CI") === "true" ? filesToRunAgain(tests, total(results)) : [];
+    if (files.length > 0) {
+      process.stdout.write(`\nonce more, by themselves: ${files.join(" ")}\n`);
+      again = passedAgain(tests, (await runGroup({ paths: files }, run, groups.length)).tests);
+    }
     await showTimes(tests, (performance.now() - begun) / 1_000, values.docs ?? false);
     const told = await Deno.readTextFile(skips(run)).catch(() => "");
     for (const line of database?.skipped ?? []) process.stdout.write(`${line}\n`);
@@ -109,7 +117,8 @@ async function main(): Promise<number> {
     await Deno.remove(folder, { recursive: true });
     if (memory !== undefined) await removeMemoryFolder(memory);
   }
-  const counts = total(results);
+  process.stdout.write(flakyLines(again));
+  const counts = countedAgain(total(results), again);
   const ran = counts.passed + counts.failed > 0;
   if (!ran) process.stderr.write("No test ran. Look at FILTER= and PATHS=.\n");
   process.stdout.write(`${countLine(counts)}\n`);
@@ -140,12 +149,12 @@ async function existing(paths: string[], required: boolean): Promise<string[]> {
   return kept;
 }
 
-/** @returns also what `deno test` printed. */
+/** @returns also the tests that ran. */
 async function runGroup(
   group: Group,
   run: Run,
   at: number,
-): Promise<GroupResult & { output: string }> {
+): Promise<GroupResult & { tests: TimedTest[] }> {
   const { paths, parallel } = group;
   const jobs = atATime(group, navigator.hardwareConcurrency, Deno.systemMemoryInfo().available);
   // A filter in slashes is a regular expression, which marks cannot be made to match.
@@ -200,7 +209,9 @@ async function runGroup(
   const timer = setTimeout(grace.resolve, 2_000);
   await Promise.race([reading, grace.promise]);
   clearTimeout(timer);
-  return { summary: parseSummary(output), exitCode: code, output };
+  const xml = await Deno.readTextFile(report(run, at)).catch(() => "");
+  const tests = inTheirFiles(parseReport(xml), output);
+  return { summary: parseSummary(output), exitCode: code, tests };
 }
 
 /** Makes entries for the tests in folders. @returns their paths. */

@@ -7,6 +7,7 @@ export interface TimedTest {
   readonly file: string;
   readonly name: string;
   readonly seconds: number;
+  readonly failed: boolean;
 }
 
 /** The tests of a folder of the second level, `shared/rpc`. */
@@ -29,6 +30,7 @@ export function parseReport(xml: string): TimedTest[] {
     file: unescape(file).replace(/^\.\//, ""),
     name: unescape(name),
     seconds: Number(time),
+    failed: body.includes("<failure"),
     ran: !body.includes("<skipped"),
   }));
   const whole = new Set(found.map(({ file, name }) => `${file} ${name}`));
@@ -36,7 +38,7 @@ export function parseReport(xml: string): TimedTest[] {
   const isStep = ({ file, name }: TimedTest) =>
     [...name.matchAll(/ > /g)].some(({ index }) => whole.has(`${file} ${name.slice(0, index)}`));
   return found.filter((test) => test.ran && !isStep(test))
-    .map(({ file, name, seconds }) => ({ file, name, seconds }));
+    .map(({ file, name, seconds, failed }) => ({ file, name, seconds, failed }));
 }
 
 /**

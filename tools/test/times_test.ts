@@ -31,9 +31,9 @@ const REPORT = `<?xml version="1.0" encoding="UTF-8"?>
 
 Deno.test("parseReport() reads what ran, without steps", () => {
   assert.deepEqual(parseReport(REPORT), [
-    { file: "shared/rpc/a_test.ts", name: "one & <x> > y", seconds: 0.5 },
-    { file: "shared/rpc/a_test.ts", name: "three", seconds: 2 },
-    { file: "cloud/a/b/c_test.ts", name: "a | b", seconds: 4.25 },
+    { file: "shared/rpc/a_test.ts", name: "one & <x> > y", seconds: 0.5, failed: false },
+    { file: "shared/rpc/a_test.ts", name: "three", seconds: 2, failed: true },
+    { file: "cloud/a/b/c_test.ts", name: "a | b", seconds: 4.25, failed: false },
   ]);
 });
 
@@ -42,7 +42,12 @@ Deno.test("parseReport() finds nothing when there is no report", () => {
 });
 
 Deno.test("inTheirFiles() finds the file of a test that a helper registered", () => {
-  const of = (name: string, file = "tests/e2e/rig.ts") => ({ file, name, seconds: 1 });
+  const of = (name: string, file = "tests/e2e/rig.ts") => ({
+    file,
+    name,
+    seconds: 1,
+    failed: false,
+  });
   const tests = [of("one"), of("two"), of("one", "cloud/a_test.ts"), of("unknown")];
   const files = (output: string) => inTheirFiles(tests, output).map(({ file }) => file);
   const known = ["tests/e2e/a_test.ts", "tests/faults/b_test.ts"];
@@ -64,7 +69,10 @@ Deno.test("folderTimes() adds up by folder of the second level", () => {
 });
 
 Deno.test("slowest() gives ten, the longest first", () => {
-  const tests = Array.from({ length: 12 }, (_, at) => ({ file: "f", name: `${at}`, seconds: at }));
+  const tests = Array.from(
+    { length: 12 },
+    (_, at) => ({ file: "f", name: `${at}`, seconds: at, failed: false }),
+  );
   assert.deepEqual(slowest(tests).map(({ name }) => name), [
     ...["11", "10", "9", "8", "7", "6", "5", "4", "3", "2"],
   ]);
