@@ -3,7 +3,7 @@
 // ends with the line "N passed, N failed". Exit code 1 when one failed or none ran.
 // --docs writes the times into docs/testing.md.
 // --database postgres runs the tests of the cloud on PostgreSQL.
-// Where CI=true is set, tests of a few files that failed run once more by themselves; those that pass
+// Where CI=true is set, tests of a few files that failed run once more, alone; those that pass
 // then are named as flaky.
 // --side-by-side runs as many files of PATH at a time as there are processors, and not one.
 import { join } from "node:path";
@@ -106,7 +106,7 @@ async function main(): Promise<number> {
     }));
     const files = Deno.env.get("CI") === "true" ? filesToRunAgain(tests, total(results)) : [];
     if (files.length > 0) {
-      process.stdout.write(`\nonce more, by themselves: ${files.join(" ")}\n`);
+      process.stdout.write(`\nonce more, alone: ${files.join(" ")}\n`);
       again = passedAgain(tests, (await runGroup({ paths: files }, run, groups.length)).tests);
     }
     await showTimes(tests, (performance.now() - begun) / 1_000, values.docs ?? false);

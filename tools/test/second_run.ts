@@ -1,5 +1,5 @@
-/** Tests that failed run once more, after all others and by themselves: what a busy host did to a
- * test is told from a fault that is there each time, and is named. */
+// Tests that failed run once more, alone, after all others: what a busy host did to a test is set
+// apart from a fault that is there each time, and is named.
 import type { Counts } from "./summary.ts";
 import type { TimedTest } from "./times.ts";
 
@@ -41,6 +41,6 @@ export function countedAgain(counts: Counts, again: readonly TimedTest[]): Count
 /** Lines for a terminal. */
 export function flakyLines(again: readonly TimedTest[]): string {
   return again.map(({ file, name }) =>
-    `flaky: ${file}: ${name}: failed, and passed when it ran again by itself\n`
+    `flaky: ${file}: ${name}: failed, and passed when it ran again alone\n`
   ).join("");
 }
