@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
@@ -153,6 +153,16 @@ Deno.test("restore() refuses a folder with something in it, a cut file and a cha
     await Deno.writeFile(cut, changed);
     await assert.rejects(restore(cut, target, KNOWN), /damaged: releases\/0.*another copy/);
     await restore(file, target, KNOWN);
+    assert.deepEqual(await messages(target), ["hello"]);
+  }));
+
+Deno.test("restore() takes a folder as somebody writes it", () =>
+  withFolders(async ({ data, file, target }) => {
+    await backUp(data, file, { clock: systemClock });
+    await restore(file, `${target}/`, KNOWN);
+    assert.deepEqual(await messages(target), ["hello"]);
+    await Deno.remove(target, { recursive: true });
+    await restore(file, `./${relative(Deno.cwd(), target)}`, KNOWN);
     assert.deepEqual(await messages(target), ["hello"]);
   }));
 

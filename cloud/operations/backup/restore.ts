@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import { syncFolder, writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
@@ -41,9 +41,10 @@ const LONGEST_ABOUT = 64 * 1024;
  */
 export async function restore(
   file: string,
-  dataDir: string,
+  folder: string,
   known: KnownSchemas,
 ): Promise<RestoreResult> {
+  const dataDir = resolve(folder);
   using archive = await open(file);
   try {
     await requireFree(dataDir);
