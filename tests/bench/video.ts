@@ -22,9 +22,11 @@ export async function benchVideo(reporter: Reporter): Promise<void> {
   await using rig = await Rig.create();
   const pictures = await makePictures(join(rig.dir, "pictures"));
   await using browser = await VideoBrowser.open();
+  const taken = new Set<number>();
   const source = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
-    const picture = pictures[Math.floor(Date.now() / PICTURE_MS) % PICTURES];
-    return new Response(picture, { headers: { "content-type": "image/jpeg" } });
+    const number = Math.floor(Date.now() / PICTURE_MS);
+    taken.add(number);
+    return new Response(pictures[number % PICTURES], { headers: { "content-type": "image/jpeg" } });
   });
   try {
     const file = join(rig.dir, "video.json");
@@ -46,9 +48,16 @@ export async function benchVideo(reporter: Reporter): Promise<void> {
     reporter.report("video_first_picture", performance.now() - started, "ms");
     reporter.note(`720p at 30 frames a second, ${LOOK_MS / 1_000} s …`);
     await agesSeen(first, LOOK_MS / 3);
-    const before = await cpuSeconds(pid);
+    const counted = async () => ({ taken: taken.size, ...await frames(first) });
+    const [cpu, before] = [await cpuSeconds(pid), await counted()];
+    const begun = performance.now();
     const ages = await agesSeen(first, LOOK_MS);
-    const share = (await cpuSeconds(pid) - before) / (LOOK_MS / 1_000);
+    const after = await counted();
+    const seconds = (performance.now() - begun) / 1_000;
+    const share = (await cpuSeconds(pid) - cpu) / seconds;
+    for (const what of ["taken", "received", "decoded"] as const) {
+      reporter.report(`video_${what}`, (after[what] - before[what]) / seconds, "/s");
+    }
     reporter.report("video_pictures", ages.length / (LOOK_MS / 1_000), "/s");
     reporter.report("video_age_p50", percentile(ages, 0.5), "ms");
     reporter.report("video_age_p95", percentile(ages, 0.95), "ms");
@@ -77,6 +86,13 @@ async function makePictures(folder: string): Promise<Uint8Array<ArrayBuffer>[]> 
       (_, number) => Deno.readFile(join(folder, `${number + 1}.jpg`)),
     ),
   );
+}
+
+/** Frames that came to the browser so far, and those of them that it decoded. */
+async function frames(page: VideoPage): Promise<{ received: number; decoded: number }> {
+  const [stats] = await page.call<{ framesReceived: number; framesDecoded: number }[]>("stats");
+  if (!stats) throw new Error("the browser has no statistics of the video");
+  return { received: stats.framesReceived, decoded: stats.framesDecoded };
 }
 
 /** How old each image is when it is shown, in milliseconds. */

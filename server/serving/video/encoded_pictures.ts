@@ -34,6 +34,11 @@ export interface EncodedPicturesOptions {
 const SAME_EVERY_MS = 1_000;
 /** An encoder that gives nothing for this long, though it gets frames, is ended. */
 const SILENT_MS = 6_000;
+/**
+ * The first time that a frame comes twice we ask too near to the moment when the camera takes the
+ * next one, and would get some twice and others never: by this share of a period later we do not.
+ */
+const SHIFT = 0.25;
 /** Unusable frames one after the other until it ends. */
 const MOST_BROKEN = 50;
 
@@ -131,9 +136,13 @@ async function feed({ run, first, rate, camera, clock, log, signal }: {
   let sentMs = -Infinity;
   let dueMs = clock.monotonicMs();
   let broken = 0;
+  let wasSame = false;
   while (!isOver && !signal.aborted) {
     const nowMs = clock.monotonicMs();
-    if (!isSamePicture(sent, picture) || nowMs - sentMs >= SAME_EVERY_MS) {
+    const isSame = isSamePicture(sent, picture);
+    if (isSame && !wasSame) dueMs += everyMs * SHIFT;
+    wasSame = isSame;
+    if (!isSame || nowMs - sentMs >= SAME_EVERY_MS) {
       try {
         for (const part of framed(picture.mimeType, picture.bytes)) await run.write(part);
       } catch {

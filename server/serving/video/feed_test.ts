@@ -104,6 +104,18 @@ Deno.test("pictures are encoded as they change, and the same one once a second",
   await feed.close();
 });
 
+Deno.test("frames of a camera as fast as its video all get through, whenever it takes them", async () => {
+  let asked = 0;
+  // It answers a little sooner or later, just when the next frame is there.
+  const camera = () =>
+    image(jpeg(Math.floor(clock.monotonicMs() / 100 + (++asked % 2 ? 0.1 : -0.1))));
+  const { feed, clock, sent, until } = feedOf(camera);
+  await until(() => sent.length >= 15, 5);
+  const last = sent.slice(-10);
+  assert.deepEqual(last, last.map((_, at) => last[0]! + at));
+  await feed.close();
+});
+
 Deno.test("an encoder that dies is started again", async () => {
   let number = 0;
   const { feed, runs, sent, log, until } = feedOf(() => image(jpeg(++number % 250)));
