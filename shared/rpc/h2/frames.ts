@@ -1,4 +1,5 @@
 /** HTTP/2 frames (RFC 9113) to bytes and back. Pure: no sockets, no streams. */
+import { SpareBuffers } from "./spare_buffers.ts";
 
 /** Bytes in front of the payload of every frame. */
 export const FRAME_HEADER_BYTES = 9;
@@ -219,19 +220,21 @@ export function badSize(frame: string, size: number): ProtocolError {
 }
 
 const always = () => true;
+const NOTHING = new Uint8Array();
+/** For incomplete frames. Most connections have none most of the time. */
+const spare = new SpareBuffers(FRAME_HEADER_BYTES + DEFAULT_FRAME_SIZE);
 
 /** Cuts what arrives into frames; keeps one that is incomplete until the rest is there. */
 export class FrameCutter {
-  readonly #partial: Uint8Array;
+  /** Empty while nothing is kept. */
+  #partial: Uint8Array = NOTHING;
   #kept = 0;
 
   /** @param largest bytes of payload that the sender may put into a frame. */
   constructor(
     private readonly receive: FrameReceiver,
     private readonly largest: number = DEFAULT_FRAME_SIZE,
-  ) {
-    this.#partial = new Uint8Array(FRAME_HEADER_BYTES + largest);
-  }
+  ) {}
 
   /**
    * @param goOn asked after each frame; false: the rest of the chunk is left to the caller.
@@ -252,8 +255,9 @@ export class FrameCutter {
       if (!goOn()) return at;
     }
     if (at < chunk.length) {
-      this.#partial.set(chunk.subarray(at), this.#kept);
-      this.#kept += chunk.length - at;
+      this.#partial = spare.take(FRAME_HEADER_BYTES + this.largest);
+      this.#partial.set(chunk.subarray(at));
+      this.#kept = chunk.length - at;
     }
     return chunk.length;
   }
@@ -265,8 +269,11 @@ export class FrameCutter {
     const end = FRAME_HEADER_BYTES + this.#payloadLength(this.#partial, 0);
     at = this.#fill(chunk, at, end);
     if (this.#kept < end) return at;
+    const whole = this.#partial;
+    this.#partial = NOTHING;
     this.#kept = 0;
-    this.#emit(this.#partial, 0, end);
+    this.#emit(whole, 0, end);
+    spare.giveBack(whole);
     return at;
   }
 

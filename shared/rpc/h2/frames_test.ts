@@ -121,3 +121,35 @@ Deno.test("unpadded() takes padding and priority away", () => {
     else assert.equal(hex(unpadded(type, flags, payload)), expected);
   }
 });
+
+Deno.test("FrameCutter keeps frames of several connections apart", () => {
+  const seen: string[] = [];
+  const cutters = [1, 2, 3].map((n) =>
+    new FrameCutter((_type, _flags, streamId, payload) => {
+      assert.ok(payload.every((byte) => byte === n));
+      seen.push(`${n} ${streamId} ${payload.length}`);
+    })
+  );
+  const frames = cutters.map((_, at) =>
+    encodeFrame(FrameType.data, 0, at + 1, new Uint8Array(100).fill(at + 1))
+  );
+  // Each begins while others are incomplete, and again with a buffer that another one gave back.
+  for (const round of [1, 2]) {
+    for (let at = 0; at < 109; at += 10 * round) {
+      cutters.forEach((cutter, n) => cutter.push(frames[n]!.subarray(at, at + 10 * round)));
+    }
+  }
+  assert.deepEqual(seen, ["1 1 100", "2 2 100", "3 3 100", "1 1 100", "2 2 100", "3 3 100"]);
+});
+
+Deno.test("FrameCutter keeps no buffer while no frame is incomplete", () => {
+  const before = Deno.memoryUsage().external;
+  const frame = encodeFrame(FrameType.ping, 0, 0, new Uint8Array(8));
+  const cutters = Array.from({ length: 1_000 }, () => {
+    const cutter = new FrameCutter(() => undefined);
+    for (const part of [frame.subarray(0, 4), frame.subarray(4)]) cutter.push(part);
+    return cutter;
+  });
+  const each = (Deno.memoryUsage().external - before) / cutters.length;
+  assert.ok(each < 2_000, `${each} bytes each`);
+});

@@ -42,6 +42,8 @@ const STATIC_TABLE: readonly Entry[] = [
   return space < 0 ? entry(line, "") : entry(line.slice(0, space), line.slice(space + 1));
 });
 
+const NOTHING: Uint8Array = new Uint8Array();
+
 /** One direction of one connection: what came earlier decides how later blocks read. */
 export class HpackDecoder {
   /** Newest first, as the indexes count. */
@@ -49,7 +51,7 @@ export class HpackDecoder {
   #dynamicBytes = 0;
   #dynamicLimit = TABLE_BYTES;
   #huffman: HuffmanDecoder | undefined;
-  #block: Uint8Array = new Uint8Array(0);
+  #block = NOTHING;
   #at = 0;
   #kinds = 0;
 
@@ -82,6 +84,8 @@ export class HpackDecoder {
       kinds = withField(kinds, field[2]);
       if (bytes <= MAX_HEADER_BYTES) headers.push(field[0], field[1]);
     }
+    // Between blocks a connection keeps no bytes of the last one.
+    this.#block = NOTHING;
     this.#kinds = kinds;
     return bytes <= MAX_HEADER_BYTES ? headers : undefined;
   }

@@ -33,6 +33,9 @@ export interface HeaderBlock {
   readonly others: HeaderList;
 }
 
+/** Where blocks are written, of all connections: each is sent before the next one is made. */
+let out: Uint8Array = new Uint8Array(512);
+
 /** One direction of one connection. Blocks have to be sent in the order they are encoded in. */
 export class HpackEncoder {
   /** By the number it was inserted as. */
@@ -46,7 +49,6 @@ export class HpackEncoder {
    * one.
    */
   #smallest: number | undefined;
-  #out: Uint8Array = new Uint8Array(512);
 
   /** The peer's decoder keeps so many bytes at most. */
   limit(bytes: number): void {
@@ -57,17 +59,16 @@ export class HpackEncoder {
     this.#makeRoom(0);
   }
 
-  /** @returns bytes that are only valid until the next call. */
+  /** @returns bytes that are only valid until the next call, of any encoder. */
   encode({ repeated, others }: HeaderBlock): Uint8Array {
     this.#reserve(repeated, others);
     let at = this.#writeLimit(0);
     for (const field of repeated) at = this.#writeField(at, field);
-    for (let n = 0; n < others.length; n += 2) at = writeHeader(this.#out, at, 0, others, n);
-    return this.#out.subarray(0, at);
+    for (let n = 0; n < others.length; n += 2) at = writeHeader(out, at, 0, others, n);
+    return out.subarray(0, at);
   }
 
   #writeField(at: number, field: HeaderField): number {
-    const out = this.#out;
     if (field.staticIndex > 0) {
       out[at] = 0x80 | field.staticIndex;
       return at + 1;
@@ -97,8 +98,8 @@ export class HpackEncoder {
   #writeLimit(from: number): number {
     if (this.#smallest === undefined) return from;
     let at = from;
-    if (this.#smallest < this.#limit) at = writeLength(this.#out, at, this.#smallest, 5, 0x20);
-    at = writeLength(this.#out, at, this.#limit, 5, 0x20);
+    if (this.#smallest < this.#limit) at = writeLength(out, at, this.#smallest, 5, 0x20);
+    at = writeLength(out, at, this.#limit, 5, 0x20);
     this.#smallest = undefined;
     return at;
   }
@@ -107,6 +108,6 @@ export class HpackEncoder {
     let size = 16;
     for (const field of repeated) size += field.size;
     for (const text of others) size += text.length + 6;
-    if (size > this.#out.length) this.#out = new Uint8Array(2 * size);
+    if (size > out.length) out = new Uint8Array(2 * size);
   }
 }

@@ -1,6 +1,7 @@
 /** Collects what is to be sent and writes it in one go per turn of the event loop. */
 import { setImmediate } from "node:timers";
 import { errorText, type WritableSocket } from "./socket.ts";
+import { SpareBuffers } from "./spare_buffers.ts";
 
 /** Collected bytes from which on no more messages should be added until they are written. */
 const ROOMY_BYTES = 131_072;
@@ -19,9 +20,8 @@ export interface OutboxEvents {
 }
 
 const NOTHING = new Uint8Array();
-/** Buffers that no connection needs now. Most connections are quiet most of the time. */
-const unused: Uint8Array[] = [];
-const MOST_UNUSED = 64;
+/** Most connections are quiet most of the time. */
+const unused = new SpareBuffers(FIRST_BUFFER_BYTES);
 
 /** Output of one connection. Bytes may be added before there is a socket. */
 export class Outbox {
@@ -87,7 +87,7 @@ export class Outbox {
 
   #enlarge(wanted: number): void {
     if (this.#bytes === NOTHING) {
-      this.#bytes = this.#spare ?? unused.pop() ?? new Uint8Array(FIRST_BUFFER_BYTES);
+      this.#bytes = this.#spare ?? unused.take();
       this.#spare = undefined;
       if (wanted <= this.#bytes.length) return;
     }
@@ -101,7 +101,7 @@ export class Outbox {
   #giveBack(buffer: Uint8Array): void {
     if (buffer.length > FIRST_BUFFER_BYTES) {
       this.#spare = buffer.length <= 2 * ROOMY_BYTES ? buffer : undefined;
-    } else if (unused.length < MOST_UNUSED) unused.push(buffer);
+    } else unused.giveBack(buffer);
   }
 
   #schedule(): void {
