@@ -51,7 +51,7 @@ export interface AppMethodsOptions {
 /** The calls of `viam.app.v1.AppService`, each by the capability that it belongs to. */
 export function appMethods(options: AppMethodsOptions): Partial<ServiceImpl<typeof AppService>> {
   const { machines, changes, random, store, urls, machineKeys } = options;
-  const { callers, queries, secrets, clock } = machines;
+  const { callers, queries, secrets, changed, clock } = machines;
   return {
     ...absentCalls(),
     ...organizationMethods({ callers, queries, secrets }),
@@ -62,7 +62,7 @@ export function appMethods(options: AppMethodsOptions): Partial<ServiceImpl<type
     }),
     ...fleetMethods({ ...machines, changes, random }),
     ...summaryMethods(machines),
-    ...metadataMethods({ callers, queries }),
+    ...metadataMethods({ callers, queries, changed }),
     ...fragmentMethods({ callers, queries, rollouts: options.fragmentRollouts, clock, random }),
     ...fragmentListMethods({ callers, queries }),
     ...updateOrganization({

@@ -19,6 +19,7 @@ import { MachineConfigs } from "../fleet/machines/machine_configs.ts";
 import { Restarts } from "../fleet/machines/restarts.ts";
 import { Revisions } from "../fleet/machines/revisions.ts";
 import { robotService } from "../fleet/machines/robot_service.ts";
+import { ChangedMachines } from "../fleet/presence/changed_machines.ts";
 import { Presence } from "../fleet/presence/presence.ts";
 import { DeviceCalls } from "../fleet/relay/device_calls.ts";
 import { RelayBus } from "../fleet/relay/relay_bus.ts";
@@ -63,6 +64,7 @@ export function openFleetServices(options: FleetServicesOptions) {
   const { database } = options.folder;
   const { queries } = database;
   const presence = new Presence(queries, clock, log.child("presence"), options.offlineAfterMs);
+  const changed = new ChangedMachines();
   const revisions = new Revisions(queries, changes, clock);
   const documents = new RecentDocuments();
   const restarts = new Restarts(queries, changes, clock);
@@ -86,6 +88,7 @@ export function openFleetServices(options: FleetServicesOptions) {
   });
   return {
     presence,
+    changed,
     watchers,
     live,
     tail,
@@ -96,11 +99,12 @@ export function openFleetServices(options: FleetServicesOptions) {
     /** What the calls of AppService about machines are made of. */
     machines: {
       ...{ callers, queries, documents, secrets, revisions, restarts, presence, clock, domain },
-      logs: intake,
+      ...{ changed, logs: intake },
     },
     /** Shares with other nodes what this one has in memory, and learns theirs. */
     share: (): readonly AsyncDisposable[] => [
       presence.share(nodes),
+      changed.share(nodes, { clock, log: log.child("changed") }),
       restarts.share(nodes, log.child("restarts")),
       live.share(nodes, log.child("live")),
       intake.share(nodes, log.child("logs")),
@@ -135,6 +139,7 @@ export function openFleetServices(options: FleetServicesOptions) {
           EnrollmentService,
           withCallFailures(enrollmentService({
             ...{ callers, queries, secrets, limiter: options.limiter, clock, random, publicUrl },
+            changed,
             transact: (work) => database.sharedTransaction(work),
           })),
         ),

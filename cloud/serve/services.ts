@@ -60,7 +60,7 @@ export async function createServices(options: ServicesOptions) {
     ...{ ...options, changes, nodes, certificates },
     ...{ callers: signIn, packages: packages.inConfigs },
   });
-  const { presence, live, intake } = fleet;
+  const { presence, live, intake, changed } = fleet;
 
   const releases = await openReleaseServices({
     ...{ database, dataDir, limitBytes, blobs: await blobs.open("releases") },
@@ -114,6 +114,7 @@ export async function createServices(options: ServicesOptions) {
       ConsoleService,
       withCallFailures(consoleService({
         ...{ callers, presence, live, statuses, targets, versions, publicUrl, warnings, clock },
+        ...{ changed },
         mapTiles: options.mapTiles,
       })),
     )

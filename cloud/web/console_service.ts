@@ -17,12 +17,14 @@ import type { Clock } from "../../shared/base/time/clock.ts";
 import type { MapTiles } from "./map_tiles.ts";
 import { watchFleet } from "./fleet_stream.ts";
 import { withoutSecrets } from "../releases/catalogue/selectors.ts";
+import type { ChangedMachines } from "../fleet/presence/changed_machines.ts";
 import type { Presence } from "../fleet/presence/presence.ts";
 import type { LiveStatus } from "../fleet/watch/live_status.ts";
 
 export interface ConsoleServiceOptions {
   readonly callers: Callers;
   readonly presence: Presence;
+  readonly changed: Pick<ChangedMachines, "follow">;
   readonly live: LiveStatus;
   readonly statuses: AgentStatuses;
   readonly targets: PartTargets;

@@ -15,6 +15,7 @@ import { linkedController } from "../../shared/base/time/linked_controller.ts";
 import { inOrder, inSlices } from "../api/paging/slices.ts";
 import type { Callers } from "../accounts/access/callers.ts";
 import type { Scope } from "../accounts/access/scope.ts";
+import type { ChangedMachines } from "../fleet/presence/changed_machines.ts";
 import type { PartPresence, Presence } from "../fleet/presence/presence.ts";
 import type { LiveStatus } from "../fleet/watch/live_status.ts";
 
@@ -22,6 +23,7 @@ export interface FleetStreamOptions {
   readonly callers: Pick<Callers, "scope" | "watch">;
   readonly presence: Presence;
   readonly live: LiveStatus;
+  readonly changed: Pick<ChangedMachines, "follow">;
   readonly clock: Clock;
 }
 
@@ -31,21 +33,23 @@ const PIECE = 500;
 const LOOK_EVERY_MS = 1_000;
 /** How often presence and health, which are in memory, are compared with what was sent. */
 const COMPARE_EVERY_MS = 500;
-/** Either takes at most one part in this many of the processor with a large fleet. */
+/** How soon after what was sent last the machines that are said to have changed are read. */
+const FOLLOW_EVERY_MS = 100;
+/** Each takes at most one part in this many of the processor with a large fleet. */
 const REST = 20;
 const KEEPALIVE_MS = 10_000;
 
 /**
- * The machines of an organisation that the caller sees, and then what changes of them: who comes, goes
- * or becomes unhealthy soon, names, tags and places at the next look at all. Rights are read again
- * with both, so a grant that is taken away takes its machines away.
+ * The machines of an organisation that the caller sees, and then what changes of them, at once. What
+ * nobody said, such as other names of locations or rights, is found at the next look at all. Rights
+ * are read again with all of it, so a grant that is taken away takes its machines away.
  *
  * @throws ConnectError when the caller may not see the organisation, or not any more.
  */
 export async function* watchFleet(
   organizationId: string,
   context: HandlerContext,
-  { callers, presence, live, clock }: FleetStreamOptions,
+  { callers, presence, live, changed: changes, clock }: FleetStreamOptions,
 ): AsyncGenerator<WatchFleetResponse> {
   const allowed = async () => {
     const scope = await callers.scope(context);
@@ -58,17 +62,22 @@ export async function* watchFleet(
     async () => void await allowed(),
     (error) => resting.abort(error),
   );
+  const hints = changes.follow(organizationId);
   const sent = new Map<string, Sent>();
   let isFirst = true;
   let saidAtMs = clock.monotonicMs();
   let lookAtMs = saidAtMs;
+  let compareAtMs = saidAtMs;
+  let hinted = new Set<string>();
   try {
     while (!context.signal.aborted) {
       const begunMs = clock.monotonicMs();
       const isLook = begunMs >= lookAtMs;
+      const isCompare = begunMs >= compareAtMs;
       const changed: FleetMachine[] = [];
-      const gone = new Set(isLook ? sent.keys() : []);
-      const ids = isLook ? undefined : differing(sent, { presence, live });
+      const gone = new Set(isLook ? sent.keys() : [...hinted].filter((id) => sent.has(id)));
+      const differ = isCompare && !isLook ? differing(sent, { presence, live }) : [];
+      const ids = isLook ? undefined : [...new Set([...hinted, ...differ])];
       if (ids === undefined || ids.length > 0) {
         const scope = await allowed();
         for await (const machines of machinesOf(scope, organizationId, { presence, live }, ids)) {
@@ -93,14 +102,20 @@ export async function* watchFleet(
         }
       }
       isFirst = false;
-      const restMs = (clock.monotonicMs() - begunMs) * REST;
-      if (isLook) lookAtMs = clock.monotonicMs() + Math.max(LOOK_EVERY_MS, restMs);
-      const pauseMs = isLook ? COMPARE_EVERY_MS : Math.max(COMPARE_EVERY_MS, restMs);
-      await clock.sleep(pauseMs, resting.signal).catch(() => undefined);
+      const restMs = (nowMs - begunMs) * REST;
+      if (isLook) lookAtMs = nowMs + Math.max(LOOK_EVERY_MS, restMs);
+      // A look rests before the next look, and holds up nothing else.
+      const ownRestMs = isLook ? 0 : restMs;
+      if (isCompare) compareAtMs = nowMs + Math.max(COMPARE_EVERY_MS, ownRestMs);
+      await clock.sleep(Math.max(FOLLOW_EVERY_MS, ownRestMs), resting.signal)
+        .catch(() => undefined);
+      const pauseMs = Math.max(0, compareAtMs - clock.monotonicMs());
+      hinted = new Set(await hints.take(clock, pauseMs, resting.signal));
       if (!context.signal.aborted) resting.signal.throwIfAborted();
     }
   } finally {
     unwatch();
+    hints.close();
     resting.abort();
   }
 }

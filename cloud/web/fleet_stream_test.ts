@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
-import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { withDeadline } from "../../shared/base/time/deadline.ts";
 import { Code } from "@connectrpc/connect";
 import {
   ConsoleService,
@@ -72,25 +73,84 @@ Deno.test("WatchFleet() sends the machines, and then only what changes", async (
   assert.deepEqual([last.machines, last.removedIds], [[], [other.machine_id]]);
 });
 
+function inTime<T>(message: Promise<T>): Promise<T> {
+  return withDeadline(
+    () => message,
+    { clock: systemClock, deadlineMs: 60_000, what: "the next message" },
+  );
+}
+
+/** Time stands still for who measures it, so neither the next look nor the next comparison is due. */
+const STANDING: Clock = { ...systemClock, monotonicMs: () => 0 };
+
+Deno.test("WatchFleet() sends what gets another name or tags, comes or goes, and looks at no others", async () => {
+  await using cloud = await TestCloud.open({ clock: STANDING });
+  const made = await cloud.bootstrap({ machine: "rover" });
+  const other = await cloud.bootstrap({ machine: "picker" });
+  const app = cloud.app(made);
+  await using watching = new Watching(cloud, made);
+  const next = async () => {
+    const { machines, removedIds } = await inTime(watching.next());
+    return { machines: machines.map(({ name, tags }) => [name, ...tags].join()), removedIds };
+  };
+  assert.equal((await next()).machines.length, 2);
+
+  await cloud.folder.database.queries.updateTable("machines").set({ name: "unsaid" })
+    .where("id", "=", other.machine_id).execute();
+  await app.updateRobot({ id: made.machine_id, name: "rover-2" });
+  assert.deepEqual(await next(), { machines: ["rover-2"], removedIds: [] });
+  await app.updateRobotMetadata({ id: made.machine_id, data: { tags: ["field"] } });
+  assert.deepEqual(await next(), { machines: ["rover-2,field"], removedIds: [] });
+  const { id } = await app.newRobot({ name: "third", location: made.location_id });
+  assert.deepEqual(await next(), { machines: ["third"], removedIds: [] });
+  await app.deleteRobot({ id });
+  assert.deepEqual(await next(), { machines: [], removedIds: [id] });
+});
+
+Deno.test("WatchFleet() takes away at once what moves to where its caller may not look", async () => {
+  await using cloud = await TestCloud.open({ clock: STANDING });
+  const made = await cloud.bootstrap({ machine: "rover" });
+  const app = cloud.app(made);
+  const { location } = await app.createLocation({ organizationId: made.org_id, name: "Barn" });
+  const { key, id } = await app.createKey({
+    name: "viewer",
+    authorizations: [{
+      authorizationType: "role",
+      authorizationId: "location_operator",
+      resourceType: "location",
+      resourceId: made.location_id,
+      organizationId: made.org_id,
+      identityId: "",
+      identityType: "api-key",
+    }],
+  });
+  const viewer = cloud.client(ConsoleService, { type: "api-key", entity: id, payload: key });
+  const messages = viewer.watchFleet({ organizationId: made.org_id })[Symbol.asyncIterator]();
+  const next = async () => (await inTime(messages.next())).value as WatchFleetResponse;
+  assert.deepEqual((await next()).machines.map(({ name }) => name), ["rover"]);
+  const barn = location?.id ?? "";
+  await app.newRobot({ name: "unseen", location: barn });
+  await app.updateRobot({ id: made.machine_id, location: barn });
+  const { machines, removedIds } = await next();
+  assert.deepEqual([machines, removedIds], [[], [made.machine_id]]);
+  await messages.return?.();
+});
+
 Deno.test("WatchFleet() sends who comes before it looks at all machines again", async () => {
-  const clock = new FakeClock();
-  await using cloud = await TestCloud.open({ clock });
+  let nowMs = 0;
+  await using cloud = await TestCloud.open({ clock: { ...STANDING, monotonicMs: () => nowMs } });
   const made = await cloud.bootstrap({ machine: "rover" });
   const other = await cloud.bootstrap({ machine: "picker" });
   await using watching = new Watching(cloud, made);
-  await watching.next();
-  await cloud.app(made).updateRobot({ id: other.machine_id, name: "picker-2" });
+  const next = async () =>
+    (await inTime(watching.next())).machines.map(({ name, state }) => [name, state]);
+  await next();
+  await cloud.folder.database.queries.updateTable("machines").set({ name: "picker-2" })
+    .where("id", "=", other.machine_id).execute();
   cloud.services.presence.seen(made.part_id);
-  const next = async () => {
-    let message: WatchFleetResponse | undefined;
-    void watching.next().then((value) => message = value);
-    const { machines } = await waitFor(async () => {
-      await clock.advance(100);
-      return message;
-    }, { deadlineMs: 60_000, what: "the next message" });
-    return machines.map(({ name, state }) => [name, state]);
-  };
+  nowMs = 500;
   assert.deepEqual(await next(), [["rover", FleetMachineState.ONLINE]]);
+  nowMs = 1_000;
   assert.deepEqual(await next(), [["picker-2", FleetMachineState.AWAITING_SETUP]]);
 });
 

@@ -22,7 +22,7 @@ interface Wanted {
  * @throws {ConnectError} INVALID_ARGUMENT with every machine that is wrong
  */
 export async function createMachines(
-  { transact, queries, clock, random }: EnrollmentsOptions,
+  { transact, queries, changed, clock, random }: EnrollmentsOptions,
   scope: Scope,
   location: LocationRow,
   machines: readonly MachineToCreate[],
@@ -38,7 +38,7 @@ export async function createMachines(
   for (const template of distinct(wanted.map((one) => one.template))) {
     await requireUsable(queries, location.org_id, template);
   }
-  return await transact(async (transaction) => {
+  const all = await transact(async (transaction) => {
     const there = await transaction.selectFrom("machines").select(["id", "name"])
       .where("location_id", "=", location.id)
       .where("name", "in", wanted.map(({ name }) => name)).execute();
@@ -60,6 +60,11 @@ export async function createMachines(
     }
     return done;
   });
+  changed.add(
+    location.org_id,
+    ...all.filter(({ existed }) => !existed).map((one) => one.machineId),
+  );
+  return all;
 }
 
 async function checked(scope: Scope, machines: readonly MachineToCreate[]): Promise<Wanted[]> {

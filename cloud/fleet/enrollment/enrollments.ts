@@ -13,6 +13,7 @@ import type {
 } from "../../storage/database/enrollment_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { createMachine } from "../machines/creation.ts";
+import type { ChangedMachines } from "../presence/changed_machines.ts";
 import { countsUp, freeName, nameByPattern } from "./machine_names.ts";
 import { type Template, templateConfig } from "./machine_template.ts";
 
@@ -37,6 +38,7 @@ export interface EnrollmentsOptions {
   readonly queries: Queries;
   /** Resolves when what was written is on the disk; others continue meanwhile. */
   readonly transact: CloudDatabase["sharedTransaction"];
+  readonly changed: Pick<ChangedMachines, "add">;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -74,7 +76,7 @@ export class Enrollments {
     const hash = hashOf("device", device.key);
     const known = await this.#known(this.options.queries, token.id, hash);
     if (known) return await this.#again(known, device.address);
-    return await this.options.transact(async (transaction) => {
+    const outcome = await this.options.transact<Outcome>(async (transaction) => {
       const other = await this.#known(transaction, token.id, hash);
       if (other) return outcomeOf(other);
       const row = await this.#newRow(transaction, token, { ...device, hash });
@@ -84,6 +86,8 @@ export class Enrollments {
       faultPoint("enrollment.after-machine");
       return { kind: "enrolled", machineId };
     });
+    if (outcome.kind === "enrolled") this.options.changed.add(token.org_id, outcome.machineId);
+    return outcome;
   }
 
   /** Makes a machine of a device that waits. @param name in place of the one by the pattern */
@@ -91,10 +95,13 @@ export class Enrollments {
     enrollment: EnrollmentRow,
     name: string,
   ): Promise<{ machineId: string; name: string }> {
-    return await this.options.transact(async (transaction) => {
+    const { orgId, ...made } = await this.options.transact(async (transaction) => {
       const { row, token } = await pendingRow(transaction, enrollment.id);
-      return await this.#makeMachine(transaction, token, row, name);
+      const made = await this.#makeMachine(transaction, token, row, name);
+      return { ...made, orgId: token.org_id };
     });
+    this.options.changed.add(orgId, made.machineId);
+    return made;
   }
 
   async refuse(enrollment: EnrollmentRow): Promise<void> {

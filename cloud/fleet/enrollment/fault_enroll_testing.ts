@@ -1,6 +1,7 @@
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
+import { ChangedMachines } from "../presence/changed_machines.ts";
 import { Enrollments } from "./enrollments.ts";
 
 /** For a child process of a test that may be killed on its way: takes one device in. */
@@ -9,6 +10,7 @@ export async function enrollOnce(dataDir: string, token: string, key: string): P
   const enrollments = new Enrollments({
     queries: database.queries,
     transact: (work) => database.sharedTransaction(work),
+    changed: new ChangedMachines(),
     clock: systemClock,
     random: systemRandom,
   });

@@ -23,7 +23,7 @@ export interface FleetMethodsOptions extends MachineMethodsOptions {
 export function fleetMethods(
   options: FleetMethodsOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
-  const { callers, queries, changes, random, clock } = options;
+  const { callers, queries, changes, changed, random, clock } = options;
   /**
    * Runs a change in a transaction; whoever listens has been notified when it resolves.
    *
@@ -66,6 +66,7 @@ export function fleetMethods(
           );
         },
       );
+      changed.add(location.org_id, machineId);
       return { id: machineId };
     },
 
@@ -103,6 +104,7 @@ export function fleetMethods(
           await transaction.updateTable("machines").set({ name: wanted, location_id: place })
             .where("id", "=", machine.id).execute();
         });
+        changed.add(machine.org_id, machine.id);
       }
       const [robot] = await robots(options, scope, [await scope.machine(id, "see")]);
       return robot ? { robot } : {};
@@ -115,6 +117,7 @@ export function fleetMethods(
         await withdrawGrants(transaction, { resource: "robot", id: machine.id }, clock.now());
         await transaction.deleteFrom("machines").where("id", "=", machine.id).execute();
       });
+      changed.add(machine.org_id, machine.id);
       return {};
     },
 
@@ -177,6 +180,7 @@ export function fleetMethods(
             .where("machine_id", "=", part.machine_id).execute();
         await withRemoteRevisions(transaction, part.machine_id, by(scope, context), choose);
       });
+      changed.add(part.org_id, part.machine_id);
       return {};
     },
 

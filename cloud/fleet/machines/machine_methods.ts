@@ -21,6 +21,7 @@ import { inOrder, inSlices } from "../../api/paging/slices.ts";
 import type { LogIntake } from "../logs/log_intake.ts";
 import { LONGEST_MACHINE_NAME, machineNameProblem } from "../../api/names/names.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
+import type { ChangedMachines } from "../presence/changed_machines.ts";
 import type { Presence } from "../presence/presence.ts";
 import type { RecentDocuments } from "../configuration/recent_documents.ts";
 import { checkedConfig, configWarnings } from "../configuration/config_check.ts";
@@ -40,6 +41,7 @@ export interface MachineMethodsOptions {
   readonly revisions: Revisions;
   readonly restarts: Restarts;
   readonly presence: Presence;
+  readonly changed: Pick<ChangedMachines, "add">;
   readonly clock: Clock;
   readonly domain: string;
   /** Where what is odd about a saved configuration is reported; default: nowhere. */

@@ -3,6 +3,7 @@ import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
+import type { ChangedMachines } from "../presence/changed_machines.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { ResourceMetadataTable } from "../../storage/database/fragment_schema.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
@@ -10,6 +11,7 @@ import { refusal } from "../../../shared/rpc/reasons.ts";
 export interface MetadataMethodsOptions {
   readonly callers: Pick<Callers, "scope">;
   readonly queries: Queries;
+  readonly changed: Pick<ChangedMachines, "add">;
 }
 
 type Kind = Selectable<ResourceMetadataTable>["resource_type"];
@@ -19,7 +21,7 @@ const LONGEST_METADATA = 256 * 1024;
 
 /** The calls of AppService that keep what programs note of an organisation, a location, a machine or a part. */
 export function metadataMethods(
-  { callers, queries }: MetadataMethodsOptions,
+  { callers, queries, changed }: MetadataMethodsOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
   const read = (kind: Kind, id: string) => readMetadata(queries, kind, id);
   const write = (kind: Kind, id: string, data: JsonObject | undefined) =>
@@ -46,8 +48,10 @@ export function metadataMethods(
       return await read("robot", id);
     },
     async updateRobotMetadata({ id: machineId, data }, context) {
-      const { id } = await (await callers.scope(context)).machine(machineId, "manage");
-      return await write("robot", id, data);
+      const machine = await (await callers.scope(context)).machine(machineId, "manage");
+      const answer = await write("robot", machine.id, data);
+      changed.add(machine.org_id, machine.id);
+      return answer;
     },
     async getRobotPartMetadata({ id: partId }, context) {
       const { id } = await (await callers.scope(context)).part(partId, "see");
