@@ -43,7 +43,8 @@ setup:
 	@tools/setup.sh
 
 # The demo starts the programs itself and ends them at Ctrl-C; make gets the signal too and waits.
-run: setup
+run:
+	@tools/setup.sh programs $(if $(findstring --binaries,$(ARGS)),,machine-agent machine-server)
 	@$(DENO) run -A $(FROZEN) --quiet tools/run/main.ts $(ARGS)
 
 console: setup
@@ -140,4 +141,4 @@ smoke: setup
 
 # Keeps Deno and the libraries, and the demo's data in .machine/.
 clean:
-	@rm -rf dist coverage .tools/bundle .tools/console .tools/setup.stamp
+	@rm -rf dist coverage .tools/bundle .tools/console .tools/setup.stamp .tools/setup_programs.stamp

@@ -23,7 +23,7 @@ stale() {
 }
 
 if stale; then
-  "$root/tools/setup.sh" >&2
+  "$root/tools/setup.sh" programs >&2
   "$root/tools/deno.sh" run -A --quiet --config "$root/deno.json" \
     "$root/tools/bundle/main.ts" "$program" >&2 || {
     echo "$program: cannot be bundled from its sources, see above." >&2

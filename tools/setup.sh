@@ -1,7 +1,10 @@
 #!/bin/sh
-# Brings a checkout to the state in which everything runs: the pinned Deno, the npm packages of
-# deno.lock and the built console. Cheap when nothing changed. With CI=true a deno.lock that does not
-# match is an error.
+# setup.sh                       brings a checkout to the state in which everything runs: the pinned
+#                                Deno, the npm packages of deno.lock and the built console
+# setup.sh programs [PROGRAM…]   only what running the programs from source needs: a checkout that was
+#                                never set up whole gets no development_packages.txt; the PROGRAMs
+#                                named are bundled at once when they have never run
+# Cheap when nothing changed. With CI=true a deno.lock that does not match is an error.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 cd "$root"
@@ -31,18 +34,50 @@ newer() { # FILE PATH…
   [ ! -f "$file" ] || [ -n "$(find "$@" ! -name '*_test.ts' -newer "$file" -print 2>&1 | head -n 1)" ]
 }
 
-stamp=.tools/setup.stamp
+# The packages of deno.json that running needs, as deno.json names them, with their versions.
+packages_to_run() {
+  sed -n 's/^ *"\([^"]*\)": "\(npm:[^"]*\)",*$/\1 \2/p' deno.json |
+    while read -r name package; do
+      while read -r pattern _; do
+        # shellcheck disable=SC2254 # a pattern
+        case $name in $pattern) continue 2 ;; esac
+      done <tools/development_packages.txt
+      echo "$package"
+    done
+}
+
+all=.tools/setup.stamp
+stamp=$all
+what="the npm packages"
+packages=""
+if [ "${1:-}" = programs ] && [ ! -f "$all" ]; then
+  stamp=.tools/setup_programs.stamp
+  what="the npm packages that running needs"
+  packages="--entrypoint $(packages_to_run)"
+fi
 if [ ! -d node_modules/.deno ] || newer "$stamp" deno.json deno.lock tools/pins.txt; then
-  echo "Setting up, once: the pinned Deno (42 MB) and the npm packages …" >&2
-  # shellcheck disable=SC2086 # empty means no argument
+  echo "Setting up, once: the pinned Deno (42 MB) and $what …" >&2
+  # shellcheck disable=SC2086 # several arguments or none
   step "deno install failed, see above. It needs the npm registry (or the cache of an earlier run)." \
-    tools/deno.sh install $frozen
+    tools/deno.sh install $frozen $packages
   touch "$stamp"
+fi
+installed=$stamp
+
+# What fails here is bundled as it starts, which says why.
+bundling=""
+if [ "${1:-}" = programs ]; then
+  shift
+  for program; do
+    [ -f ".tools/bundle/$program/stamp" ] || bundling="$bundling $program"
+  done
+  # shellcheck disable=SC2086
+  [ -z "$bundling" ] || tools/deno.sh run -A --quiet tools/bundle/main.ts $bundling >/dev/null 2>&1 &
 fi
 
 stamp=.tools/console.stamp
 if [ ! -f .tools/console/index.html ] ||
-  newer "$stamp" console shared/gen shared/config shared/registry server/models tools/console .tools/setup.stamp; then
+  newer "$stamp" console shared/gen shared/config shared/registry server/models tools/console "$installed"; then
   # Of the moment before the sources are read; one for each, as two may build at once.
   touch "$stamp.$$"
   # shellcheck disable=SC2086
@@ -50,3 +85,4 @@ if [ ! -f .tools/console/index.html ] ||
     tools/deno.sh run -A $frozen --quiet --no-check tools/console/main.ts
   mv "$stamp.$$" "$stamp"
 fi
+wait

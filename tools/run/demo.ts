@@ -81,7 +81,6 @@ export class Demo {
         ? `Going on with the demo machine in ${dataDir} …`
         : `Making a demo machine in ${dataDir} …`,
     );
-    const bundled = this.#bundleMachine();
     const bootstrapped = await this.#bootstrap();
     this.#sightings = new Sightings(report);
     report(`Starting the cloud on ${this.cloudUrl} …`);
@@ -94,7 +93,6 @@ export class Demo {
     ]);
     await waitForPort("127.0.0.1", port, cloud);
     await this.#prepareConfig(bootstrapped);
-    await bundled;
     report(`Starting the agent, which starts the server on ${this.serverUrl} …`);
     await this.#start("machine-agent", [
       ...["-c", this.#credentialsFile],
@@ -102,22 +100,6 @@ export class Demo {
       ...["--dir", join(dataDir, "agent")],
     ]);
     return bootstrapped;
-  }
-
-  /**
-   * Bundles the machine's programs while the cloud's first start bundles the cloud. Only those that
-   * have never run: what is stale is bundled as they start, and so is what fails here.
-   */
-  async #bundleMachine(): Promise<void> {
-    if (this.#options.binaries !== undefined) return;
-    for (const name of ["machine-agent", "machine-server"] as const) {
-      if (await exists(join(this.#root, ".tools", "bundle", name))) continue;
-      await new Deno.Command(programPath(name, this.#options, this.#root), {
-        args: ["-version"],
-        ...{ stdin: "null", stdout: "null", stderr: "null" },
-        signal: this.#stop.signal,
-      }).output().catch(() => undefined);
-    }
   }
 
   /**
