@@ -9,6 +9,9 @@ import type { RpcRouter } from "../../shared/rpc/server/router.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { Callers } from "../accounts/access/callers.ts";
 import type { HttpCallers } from "../accounts/access/http_callers.ts";
+import { ArchiveDeletion } from "../data/archive/archive_deletion.ts";
+import type { ArchivedReadings } from "../data/archive/archived_readings.ts";
+import { Archiver } from "../data/archive/archiver.ts";
 import { absentMethods } from "../data/ingest/absent_methods.ts";
 import { annotationMethods } from "../data/ingest/annotation_methods.ts";
 import { binaryMethods } from "../data/ingest/binary_methods.ts";
@@ -39,16 +42,22 @@ import type { NodeBus } from "../nodes/node_bus.ts";
 import type { DerivedSecrets } from "../storage/keys/derived_secrets.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { BlobStore } from "../storage/blobs/blob_store.ts";
+import type { S3Settings } from "../storage/blobs/s3_settings.ts";
 
 export interface DataServicesOptions {
   readonly queries: Queries;
   /** What it wrote is safe when it resolves. */
   readonly transact: CloudDatabase["sharedTransaction"];
   readonly dataDir: string;
+  /** Where files are besides the folder; undefined: nowhere. */
+  readonly objectStorage: S3Settings | undefined;
   /** By which queries read the database; undefined: it is in the folder. */
   readonly reader: string | undefined;
   /** Holds images and other files. */
   readonly files: BlobStore;
+  /** Holds old readings. */
+  readonly archived: BlobStore;
+  readonly archive: ArchivedReadings;
   /** Holds exports of datasets. */
   readonly archives: BlobStore;
   readonly callers: Callers;
@@ -82,8 +91,14 @@ export function openDataServices(options: DataServicesOptions) {
   const { queries, clock, random, callers, secrets, publicUrl, listener, files, transact } =
     options;
   const sources = new Sources(queries);
-  const readings = new Readings(queries);
-  const tabular = new TabularDeletion(queries, transact);
+  const { archive } = options;
+  const archiving = { queries, transact, files: options.archived, random, clock };
+  const readings = new Readings(queries, archive);
+  const tabular = new TabularDeletion(
+    queries,
+    transact,
+    new ArchiveDeletion(archiving, archive),
+  );
   const binary = new FileDeletion(queries, transact, files);
   const urls = new FileUrls(secrets, clock, publicUrl);
   const ingestion = new Ingestion({
@@ -112,6 +127,7 @@ export function openDataServices(options: DataServicesOptions) {
   const queryOptions = {
     dataDir: options.dataDir,
     reader: options.reader,
+    objectStorage: options.objectStorage,
     program: ownQueryProgram(),
     clock,
     log: options.log,
@@ -119,7 +135,14 @@ export function openDataServices(options: DataServicesOptions) {
   const runner = new QueryRunner({ ...queryOptions, limitMs: options.queryLimitMs });
   const pipelineRunner = new QueryRunner({ ...queryOptions, limitMs: PIPELINE_LIMIT_MS });
   const pipelines = new DataPipelines({
-    ...{ queries, clock, random, runner: pipelineRunner, log: options.log.child("pipelines") },
+    ...{
+      queries,
+      archive,
+      clock,
+      random,
+      runner: pipelineRunner,
+      log: options.log.child("pipelines"),
+    },
   });
   options.bus.subscribe(PIPELINE_TOPIC, () => pipelines.wake());
   const data: ServiceImpl<typeof DataService> = {
@@ -141,7 +164,10 @@ export function openDataServices(options: DataServicesOptions) {
     routes: (http: HttpCallers) =>
       dataRoutes({ queries, http, readings, files, urls, exports, clock }),
     exports,
-    upkeep: new DataUpkeep({ queries, clock: options.cautious, tabular, binary, files }),
+    upkeep: new DataUpkeep({
+      ...{ queries, clock: options.cautious, tabular, binary, files },
+      archiver: new Archiver({ ...archiving, clock: options.cautious }),
+    }),
     mount: (router: RpcRouter): RpcRouter =>
       router
         .service(DataSyncService, withCallFailures(dataSyncService({ callers, ingestion, clock })))

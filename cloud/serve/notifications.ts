@@ -26,6 +26,7 @@ import type { Presence } from "../fleet/presence/presence.ts";
 import { Firing } from "../triggers/rules/firing.ts";
 import { LogWatch } from "../triggers/rules/log_watch.ts";
 import { Liveness } from "../triggers/rules/liveness.ts";
+import type { ArchivedReadings } from "../data/archive/archived_readings.ts";
 import { openTriggerService } from "../triggers/rules/open_trigger_service.ts";
 import { PartTriggers } from "../triggers/rules/part_triggers.ts";
 import { Triggers } from "../triggers/rules/triggers.ts";
@@ -42,6 +43,7 @@ export interface NotificationSettings {
 
 export interface NotificationsOptions extends NotificationSettings {
   readonly database: CloudDatabase;
+  readonly archive: ArchivedReadings;
   readonly nodes: Nodes;
   readonly changes: ChangeFeed;
   readonly callers: Pick<Callers, "scope">;
@@ -156,6 +158,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
       });
       const service = {
         ...{ queries, callers, changes, secrets, clock, strict, random, settings },
+        archive: options.archive,
         deliverer: wakes,
       };
       router.service(TriggerService, withCallFailures(openTriggerService(service)));

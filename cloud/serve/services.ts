@@ -4,6 +4,7 @@ import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { AuditedRouter } from "../accounts/audit/audited.ts";
 import { sharedAuthority } from "../accounts/certificates/shared_authority.ts";
 import { MachineCertificates } from "../accounts/certificates/machine_certificates.ts";
+import { ArchivedReadings } from "../data/archive/archived_readings.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
 import { ChangeFeed } from "../storage/database/change_feed.ts";
 import { partCredentials } from "../fleet/machines/part_credentials.ts";
@@ -68,17 +69,20 @@ export async function createServices(options: ServicesOptions) {
   });
   const { statuses, targets, versions } = releases;
 
+  const files = await blobs.open("data-files");
+  const archived = await blobs.open("data-archive");
+  const archive = new ArchivedReadings(queries, archived);
   const notifications = openNotifications({
     ...options.notifications,
     isServedElsewhere: owner !== undefined,
-    ...{ database, nodes, changes, callers, presence, secrets: keys.secrets },
+    ...{ database, archive, nodes, changes, callers, presence, secrets: keys.secrets },
     ...{ intake, logs, clock, cautious: time.cautious, strict: time.strict },
     ...{ random, log, publicUrl },
   });
   const data = openDataServices({
     ...{ queries, dataDir, transact: (work) => database.sharedTransaction(work) },
     reader: database.reader,
-    files: await blobs.open("data-files"),
+    ...{ files, archive, archived, objectStorage: options.objectStorage },
     archives: await blobs.open("data-exports"),
     ...{ callers, clock, cautious: time.cautious, random, secrets: keys.secrets, publicUrl },
     ...{ listener: notifications.listener, bus: nodes.bus },

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { benchAgentDownload } from "./agent_download.ts";
+import { benchArchive } from "./archive.ts";
 import { benchBackup } from "./backup.ts";
 import { benchCapture } from "./capture.ts";
 import { benchDataIngest } from "./data_ingest.ts";
@@ -43,6 +44,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   resources: benchResources,
   ingest: benchDataIngest,
   query: benchDataQuery,
+  archive: benchArchive,
   triggers: benchTriggerLatency,
   receivers: benchDeadReceivers,
   micro: benchMicro,

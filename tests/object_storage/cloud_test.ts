@@ -45,10 +45,10 @@ async function rig(
   };
 }
 
-async function objects(server: S3Server): Promise<string[]> {
+async function objects(server: S3Server, folder = "data-files"): Promise<string[]> {
   const { S3Client } = await import("../../cloud/storage/blobs/s3_client.ts");
   const client = new S3Client(server.settings(), systemClock);
-  const query = { "list-type": "2", prefix: "site/data-files/" };
+  const query = { "list-type": "2", prefix: `site/${folder}/` };
   const { body } = await client.send({ method: "GET", key: "", query });
   return [...new TextDecoder().decode(body).matchAll(/<Key>([^<]*)</g)].map(([, key = ""]) => key);
 }
@@ -161,4 +161,23 @@ Deno.test("readings are taken, and files refused with ABORTED, while the object 
   assert.equal((await it.get(kept)).status, 503);
   const { data } = await it.data.binaryDataByIDs({ binaryDataIds });
   assert.equal(data.length, 1);
+});
+
+Deno.test("old readings lie in the object storage, and queries and pages read them there", async () => {
+  await using server = await S3Server.start();
+  const clock = new FakeClock(new Date(NOON));
+  await using it = await rig(server, { clock });
+  const organizationId = it.made.org_id;
+  await uploadTemperatures(it.sync, it.made.part_id, NOON, [1, 2, 3]);
+  clock.setNow(NOON + 3 * DAY_MS);
+  await uploadTemperatures(it.sync, it.made.part_id, NOON + 3 * DAY_MS, [4]);
+  await it.settings.setDataSettings({ organizationId, settings: { archiveAfterDays: 1 } });
+  const { dataUpkeep } = it.cloud.services;
+  assert.deepEqual(await dataUpkeep.archiveOld(), { readings: 3, files: 1 });
+  assert.equal((await objects(server, "data-archive")).length, 1);
+  const sqlQuery = "SELECT data ->> '$.readings.temperature' AS t FROM readings";
+  const sql = () => it.data.tabularDataBySQL({ organizationId, sqlQuery });
+  assert.equal((await sql()).rawData.length, 4);
+  const page = () => it.data.tabularDataByFilter({ dataRequest: { limit: 9n } });
+  assert.equal((await page()).data.length, 4);
 });

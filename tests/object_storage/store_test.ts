@@ -6,7 +6,11 @@ import { S3BlobStore } from "../../cloud/storage/blobs/s3_blob_store.ts";
 import { S3Client } from "../../cloud/storage/blobs/s3_client.ts";
 import { S3Reader } from "../../cloud/storage/blobs/s3_reader.ts";
 import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
-import { BlobStorageError, BlobTooLargeError } from "../../cloud/storage/blobs/blob_store.ts";
+import {
+  BlobGoneError,
+  BlobStorageError,
+  BlobTooLargeError,
+} from "../../cloud/storage/blobs/blob_store.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
@@ -113,6 +117,19 @@ Deno.test("S3BlobStore.receive() leaves nothing of what is cut or too large", as
     await assert.rejects(receive(pieces(size, new Error("cut")), MOST), /^Error: cut/);
   }
   assert.deepEqual(await left(server), { objects: [], uploads: [] });
+});
+
+Deno.test("an object that is removed while it is read is gone, and its storage is not away", async () => {
+  await using server = await S3Server.start();
+  const store = await open(server.settings());
+  const id = crypto.randomUUID();
+  await store.receive(id, pieces(6 * MIB), MOST);
+  using reader = await store.read(id);
+  await store.remove(id);
+  const rest = async () => {
+    while (await reader?.read(new Uint8Array(MIB)) !== null);
+  };
+  await assert.rejects(rest(), BlobGoneError);
 });
 
 Deno.test("S3BlobStore goes on when the storage is overloaded for a moment", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ArchivedReadings } from "../archive/archived_readings.ts";
 import { ALL_TIME } from "../ingest/filters.ts";
 import { Readings } from "../ingest/readings.ts";
 import { NOON, uploadTemperatures } from "../ingest/data_testing.ts";
@@ -15,7 +16,9 @@ Deno.test("ExportSource gives the same rows each time while others arrive", asyn
   const { queries } = cloud.folder.database;
   const { id } = await queries.selectFrom("data_sources").select("id").executeTakeFirstOrThrow();
   const query = { sourceIds: [id], ...ALL_TIME };
-  const source = await ExportSource.open(queries, new Readings(queries), query);
+  const none = { read: () => Promise.resolve(undefined) };
+  const readings = new Readings(queries, new ArchivedReadings(queries, none));
+  const source = await ExportSource.open(queries, readings, query);
   const values = async () => {
     const found = [];
     for await (const { data } of source.rows()) found.push(data);

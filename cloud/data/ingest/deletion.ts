@@ -1,26 +1,51 @@
 import { type Selectable, sql } from "kysely";
+import { Failures } from "../../../shared/base/errors/failures.ts";
 import { letOthersWork } from "../../../shared/base/time/other_work.ts";
 import type { CloudDatabase, Queries } from "../../storage/database/cloud_database.ts";
 import type { DataUploadsTable } from "../../storage/database/data_schema.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
-import { type ReadingFilter, taggedWith } from "./readings.ts";
+import type { ArchivedDeletion } from "./archive.ts";
+import { type ReadingFilter, taggedWith } from "./reading_order.ts";
 import { NOTHING, subtractUsage } from "./usage.ts";
 
 /** Rows of one transaction: a few milliseconds. */
 const SLICE = 1_000;
 /** They wait for the disk together; more would hold up who wants to write in between. */
 const UPLOADS_AT_ONCE = 4;
-const FILES_AT_ONCE = 200;
+const DAY_MS = 24 * 60 * 60_000;
+const ROWS_AT_ONCE = 200;
 /** Each may be a request to an object storage. */
 const REMOVED_AT_ONCE = 8;
+
+/** Of uploads: a file may have readings of it, which need its tags. */
+const IS_ARCHIVED = sql<boolean>`exists (select 1 from archived_sources as a
+  where a.source_id = data_uploads.source_id
+  and a.max_received_us >= data_uploads.min_received_us
+  and a.min_received_us <= data_uploads.max_received_us)`;
 
 type UploadRow = Selectable<DataUploadsTable>;
 /** What it wrote is safe when it resolves; the cloud continues while the disk writes. */
 type Transact = CloudDatabase["sharedTransaction"];
 
+/** How far a walk through the uploads of an organisation is; what was passed is deleted or archived. */
+interface Walk {
+  /** The time before which it looked at its start, milliseconds. */
+  readonly begunAt: number;
+  /** Of the last upload that was passed. */
+  syncedAt: number;
+  id: number;
+}
+
 /** Deletes readings in short transactions, so that uploads continue meanwhile. */
 export class TabularDeletion {
-  constructor(private readonly queries: Queries, private readonly transact: Transact) {}
+  /** By organisation: a walk begins again when files were deleted, and after a day. */
+  readonly #walks = new Map<string, Walk>();
+
+  constructor(
+    private readonly queries: Queries,
+    private readonly transact: Transact,
+    private readonly archive: ArchivedDeletion,
+  ) {}
 
   /** @returns how many were deleted, also when the signal stopped it. */
   async delete(
@@ -36,23 +61,59 @@ export class TabularDeletion {
         await letOthersWork();
       }
     }
+    // What was moved since is in files now.
+    if (signal?.aborted) return deleted;
+    const archived = await this.archive.delete(orgId, sourceIds, filter, signal);
+    if (archived > 0) this.#walks.delete(orgId);
+    return deleted + archived;
+  }
+
+  /**
+   * Deletes uploads that arrived before a time, with their readings; those in files up to a day
+   * later. @returns how many readings.
+   */
+  async arrivedBefore(orgId: string, before: Date, signal?: AbortSignal): Promise<number> {
+    const failures = new Failures();
+    let deleted = await failures.during(
+      () => this.archive.arrivedBefore(orgId, before, signal),
+      0,
+    );
+    const known = this.#walks.get(orgId);
+    const isOld = before.getTime() - (known?.begunAt ?? -Infinity) >= DAY_MS;
+    const walk = known && !isOld && deleted === 0
+      ? known
+      : { begunAt: before.getTime(), syncedAt: -Infinity, id: 0 };
+    this.#walks.set(orgId, walk);
+    while (!signal?.aborted) {
+      const uploads = await this.#next(orgId, before, walk);
+      for (let at = 0; at < uploads.length; at += UPLOADS_AT_ONCE) {
+        const some = uploads.slice(at, at + UPLOADS_AT_ONCE).filter(({ is_due }) => is_due);
+        const counts = await Promise.all(some.map((upload) => this.#upload(upload, signal)));
+        deleted += counts.reduce((sum, count) => sum + count, 0);
+        await letOthersWork();
+      }
+      const last = uploads.at(-1);
+      if (!last || signal?.aborted) break;
+      [walk.syncedAt, walk.id] = [last.synced_at, last.id];
+    }
+    failures.throwIfAny();
     return deleted;
   }
 
-  /** Deletes uploads that arrived before a time, with their readings. @returns how many readings. */
-  async arrivedBefore(orgId: string, before: Date, signal?: AbortSignal): Promise<number> {
-    const { queries } = this;
-    let deleted = 0;
-    while (!signal?.aborted) {
-      const uploads = await queries.selectFrom("data_uploads").selectAll()
-        .where("org_id", "=", orgId).where("synced_at", "<", before.getTime())
-        .orderBy("synced_at").limit(UPLOADS_AT_ONCE).execute();
-      if (uploads.length === 0) break;
-      const counts = await Promise.all(uploads.map((upload) => this.#upload(upload, signal)));
-      deleted += counts.reduce((sum, count) => sum + count, 0);
-      await letOthersWork();
+  /** The next uploads that arrived before a time; those whose readings are all in files are not due. */
+  async #next(orgId: string, before: Date, { syncedAt, id }: Walk) {
+    let query = this.queries.selectFrom("data_uploads").selectAll()
+      .where("org_id", "=", orgId).where("synced_at", "<", before.getTime())
+      .select(sql<boolean | number>`(not ${IS_ARCHIVED} or exists (
+        select 1 from tabular_readings as r where r.source_id = data_uploads.source_id
+        and r.received_us >= data_uploads.min_received_us
+        and r.received_us <= data_uploads.max_received_us and r.upload_id = data_uploads.id))`
+        .as("is_due"))
+      .orderBy("synced_at").orderBy("id").limit(ROWS_AT_ONCE);
+    if (Number.isFinite(syncedAt)) {
+      query = query.where(sql<boolean>`(synced_at, id) > (${syncedAt}, ${id})`);
     }
-    return deleted;
+    return await query.execute();
   }
 
   async #upload(upload: UploadRow, signal: AbortSignal | undefined): Promise<number> {
@@ -101,7 +162,8 @@ export class TabularDeletion {
         });
       }
       if (uploadId !== undefined && rows.length < SLICE) {
-        await transaction.deleteFrom("data_uploads").where("id", "=", uploadId).execute();
+        await transaction.deleteFrom("data_uploads").where("id", "=", uploadId)
+          .where(sql<boolean>`not ${IS_ARCHIVED}`).execute();
       }
       return rows.length;
     });
@@ -120,8 +182,8 @@ export class FileDeletion {
   async delete(orgId: string, ids: readonly string[]): Promise<number> {
     const { transact, files } = this;
     let deleted = 0;
-    for (let at = 0; at < ids.length; at += FILES_AT_ONCE) {
-      const slice = ids.slice(at, at + FILES_AT_ONCE);
+    for (let at = 0; at < ids.length; at += ROWS_AT_ONCE) {
+      const slice = ids.slice(at, at + ROWS_AT_ONCE);
       const rows = await transact(async (transaction) => {
         const rows = await transaction.deleteFrom("binary_data")
           .where("org_id", "=", orgId).where("id", "in", slice)
@@ -146,7 +208,7 @@ export class FileDeletion {
     while (!signal?.aborted) {
       const rows = await this.queries.selectFrom("binary_data").select("id")
         .where("org_id", "=", orgId).where("synced_at", "<", before.getTime())
-        .orderBy("synced_at").limit(FILES_AT_ONCE).execute();
+        .orderBy("synced_at").limit(ROWS_AT_ONCE).execute();
       if (rows.length === 0) break;
       deleted += await this.delete(orgId, rows.map(({ id }) => id));
     }

@@ -53,3 +53,10 @@ function insertOf(size: number, placeholder: (number: number) => string): string
   return `insert into tabular_readings (source_id, received_us, upload_id, position, ` +
     `requested_us, data) values ${rows}`;
 }
+
+/** The id of the upload that arrived last; 0 when there is none. */
+export async function newestUpload(queries: Queries): Promise<number> {
+  const { id } = await queries.selectFrom("data_uploads")
+    .select((eb) => eb.fn.max<number | null>("id").as("id")).executeTakeFirstOrThrow();
+  return id ?? 0;
+}

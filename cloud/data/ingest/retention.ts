@@ -1,8 +1,10 @@
+import { Failures } from "../../../shared/base/errors/failures.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
+import type { Archived, ReadingsMover } from "./archive.ts";
 import type { FileDeletion, TabularDeletion } from "./deletion.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
@@ -11,22 +13,29 @@ export interface DataUpkeepOptions {
   readonly clock: Clock;
   readonly tabular: TabularDeletion;
   readonly binary: FileDeletion;
+  readonly archiver: ReadingsMover;
   readonly files: BlobStore;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 10 * 60_000;
 
-/** Deletes what organisations do not want any more, and what cut uploads left. */
+/**
+ * Deletes what organisations do not want any more and what cut uploads left, and moves old readings
+ * to files.
+ */
 export class DataUpkeep {
   constructor(private readonly options: DataUpkeepOptions) {}
 
   /** Works at the start and then every ten minutes until the signal aborts. */
   async run(log: Logger, signal: AbortSignal): Promise<void> {
-    const { files, clock } = this.options;
+    const { files, archiver, clock } = this.options;
+    const archived = { sweep: (_: unknown, now: Date) => archiver.sweep(now) };
     await Promise.all([
       keepBlobsSwept(files, (id) => this.#isKnown(id), { clock, log, signal }),
+      keepBlobsSwept(archived, () => Promise.resolve(true), { clock, log, signal }),
       this.#keepRetention(log, signal),
+      this.#keepArchiving(log, signal),
     ]);
   }
 
@@ -39,18 +48,32 @@ export class DataUpkeep {
     const settings = await queries.selectFrom("data_settings").selectAll()
       .where("retention_days", "is not", null).execute();
     const deleted = { readings: 0, files: 0 };
+    const failures = new Failures();
     for (const { org_id, retention_days } of settings) {
       const before = new Date(clock.now().getTime() - Number(retention_days) * DAY_MS);
-      deleted.readings += await tabular.arrivedBefore(org_id, before, signal);
-      deleted.files += await binary.arrivedBefore(org_id, before, signal);
+      deleted.readings += await failures.during(
+        () => tabular.arrivedBefore(org_id, before, signal),
+        0,
+      );
+      deleted.files += await failures.during(
+        () => binary.arrivedBefore(org_id, before, signal),
+        0,
+      );
     }
+    failures.throwIfAny();
     return deleted;
+  }
+
+  /** Moves readings to files where their organisation wants that. */
+  async archiveOld(signal?: AbortSignal): Promise<Archived> {
+    return await this.options.archiver.run(signal);
   }
 
   /** Removes what cut uploads left, and what could not be removed in its time. @returns how many. */
   async sweep(): Promise<number> {
-    const { files, clock } = this.options;
-    return await files.sweep((id) => this.#isKnown(id), clock.now());
+    const { files, archiver, clock } = this.options;
+    const removed = await files.sweep((id) => this.#isKnown(id), clock.now());
+    return removed + await archiver.sweep(clock.now());
   }
 
   async #isKnown(id: string): Promise<boolean> {
@@ -72,6 +95,20 @@ export class DataUpkeep {
         error: String(error),
       });
     const { clock } = this.options;
+    await pollLoop(turn, { clock, intervalMs: EVERY_MS, onFailure }, signal);
+  }
+
+  async #keepArchiving(log: Logger, signal: AbortSignal): Promise<void> {
+    const { clock } = this.options;
+    const turn = async () => {
+      const moved = await this.archiveOld(signal);
+      if (moved.files > 0) log.info("moved old readings to files", { ...moved });
+    };
+    const onFailure = (error: unknown) =>
+      log.error("cannot move old readings to files; they stay in the database, retrying", {
+        event: "archive_failed",
+        error: String(error),
+      });
     await pollLoop(turn, { clock, intervalMs: EVERY_MS, onFailure }, signal);
   }
 }

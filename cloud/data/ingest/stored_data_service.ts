@@ -4,7 +4,7 @@ import type { Callers } from "../../accounts/access/callers.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { invalid } from "./capture.ts";
 import { ALL_TIME, readSpan, sourcesFor } from "./filters.ts";
-import { firstAndLast, jsonPath, plot } from "./plot.ts";
+import { jsonPath, plot } from "./plot.ts";
 import type { Readings } from "./readings.ts";
 import { sourcesOfMethod } from "./tabular_methods.ts";
 import { timestampOf } from "./times.ts";
@@ -20,7 +20,7 @@ export interface StoredDataServiceOptions {
 const BUCKETS = 300;
 const MOST_BUCKETS = 5_000;
 const MOST_SOURCES = 2_000;
-const MOST_RETENTION_DAYS = 36_500;
+const MOST_DAYS = 36_500;
 
 /** Captured data beyond the public API, for the console and the command line. */
 export function storedDataService(
@@ -35,6 +35,7 @@ export function storedDataService(
         path: jsonPath(request.path),
         span: readSpan(request.start, request.end),
         buckets: readBuckets(request.buckets),
+        signal: context.signal,
       });
       return { start: timestampOf(fromUs), bucketUs: BigInt(widthUs), ...lists };
     },
@@ -45,7 +46,7 @@ export function storedDataService(
       if (sources.length === 0 && partId !== "") await scope.part(partId, "see");
       const listed = [];
       for (const source of sources.slice(0, MOST_SOURCES)) {
-        const { first, last } = await firstAndLast(queries, source.id, ALL_TIME);
+        const { first, last } = await readings.firstAndLast(source.id, ALL_TIME);
         listed.push({
           partId: source.part_id,
           partName: source.part_name,
@@ -65,12 +66,13 @@ export function storedDataService(
     async getDataSettings({ organizationId }, context) {
       const scope = await callers.scope(context);
       const { id } = await scope.organization(organizationId, "see");
-      const { retentionDays, quotaBytes } = await readSettings(queries, id);
+      const { retentionDays, quotaBytes, archiveAfterDays } = await readSettings(queries, id);
       const usage = await readUsage(queries, id);
       return {
         settings: {
           ...(retentionDays === null ? {} : { retentionDays }),
           ...(quotaBytes === null ? {} : { quotaBytes: BigInt(quotaBytes) }),
+          ...(archiveAfterDays === null ? {} : { archiveAfterDays }),
         },
         usage: {
           readings: BigInt(usage.readings),
@@ -85,26 +87,30 @@ export function storedDataService(
       const scope = await callers.scope(context);
       const { id } = await scope.organization(organizationId, "manage");
       if (!settings) throw invalid("settings", "they are missing");
-      const { retentionDays, quotaBytes } = settings;
-      if (retentionDays === 0 || Number(retentionDays) > MOST_RETENTION_DAYS) {
-        throw refusal(
-          "NUMBER_INVALID",
-          { least: 1, most: MOST_RETENTION_DAYS },
-          `settings.retention_days: it must lie between 1 and ${MOST_RETENTION_DAYS}; leave it out ` +
-            "to keep data forever",
-          Code.InvalidArgument,
-        );
-      }
+      const { retentionDays, quotaBytes, archiveAfterDays } = settings;
+      checkDays("retention_days", retentionDays, "to keep data forever");
+      checkDays("archive_after_days", archiveAfterDays, "to keep readings in the database");
       if (Number(quotaBytes) > Number.MAX_SAFE_INTEGER) {
         throw invalid("settings.quota_bytes", "it is too large");
       }
       await writeSettings(queries, id, {
         retentionDays: retentionDays ?? null,
         quotaBytes: quotaBytes === undefined ? null : Number(quotaBytes),
+        archiveAfterDays: archiveAfterDays ?? null,
       });
       return {};
     },
   };
+}
+
+function checkDays(name: string, days: number | undefined, otherwise: string): void {
+  if (days !== 0 && Number(days ?? 1) <= MOST_DAYS) return;
+  throw refusal(
+    "NUMBER_INVALID",
+    { least: 1, most: MOST_DAYS },
+    `settings.${name}: it must lie between 1 and ${MOST_DAYS}; leave it out ${otherwise}`,
+    Code.InvalidArgument,
+  );
 }
 
 function readBuckets(buckets: number): number {

@@ -19,7 +19,8 @@ import { parseObject, parseTexts } from "./stored_json.ts";
 import { invalid } from "./capture.ts";
 import type { TabularDeletion } from "./deletion.ts";
 import { captureMetadata } from "./capture_metadata.ts";
-import type { ReadingPosition, ReadingRow, Readings } from "./readings.ts";
+import type { ReadingPosition, ReadingRow } from "./reading_order.ts";
+import type { Readings } from "./readings.ts";
 import {
   ALL_TIME,
   type NamedSource,
@@ -70,6 +71,7 @@ export function tabularMethods(options: TabularMethodsOptions): Methods {
         ...readInterval(filter?.interval, "data_request.filter.interval"),
         tags: readTags(filter?.tagsFilter),
         newestFirst: dataRequest?.sortOrder === Order.DESCENDING,
+        signal: context.signal,
       };
       const ids = sources.map(({ id }) => id);
       if (countOnly) {
@@ -94,7 +96,7 @@ export function tabularMethods(options: TabularMethodsOptions): Methods {
       const scope = await callers.scope(context);
       const sources = await sourcesOfMethod(scope, request);
       const byId = new Map(sources.map((source) => [source.id, source]));
-      const span = readInterval(request.interval, "interval");
+      const span = { ...readInterval(request.interval, "interval"), signal: context.signal };
       const hasParameters = parameterCheck(request.additionalParameters);
       for await (const row of readings.all([...byId.keys()], span)) {
         context.signal.throwIfAborted();
@@ -121,10 +123,16 @@ export function tabularMethods(options: TabularMethodsOptions): Methods {
     async getLatestTabularData(request, context) {
       const scope = await callers.scope(context);
       const sources = await sourcesOfMethod(scope, request);
-      const span = { ...ALL_TIME, fromUs: clock.now().getTime() * 1_000 - YEAR_US };
+      const fromUs = clock.now().getTime() * 1_000 - YEAR_US;
+      const wanted = { ...ALL_TIME, fromUs, newestFirst: true, signal: context.signal };
       const hasParameters = parameterCheck(request.additionalParameters);
       const ids = sources.map(({ id }) => id);
-      for await (const row of readings.all(ids, { ...span, newestFirst: true })) {
+      const isAny = Object.keys(request.additionalParameters ?? {}).length === 0;
+      for await (
+        const row of isAny
+          ? await readings.page(ids, wanted, { limit: 1 })
+          : readings.all(ids, wanted)
+      ) {
         if (!hasParameters(row)) continue;
         return {
           timeCaptured: timestampOf(row.received_us),

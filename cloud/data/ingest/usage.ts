@@ -18,6 +18,8 @@ export interface DataSettings {
   readonly retentionDays: number | null;
   /** Most bytes of readings and files together; null: no limit. */
   readonly quotaBytes: number | null;
+  /** Days after their capture that readings move to files; null: never. */
+  readonly archiveAfterDays: number | null;
 }
 
 export async function readUsage(queries: Queries, orgId: string): Promise<DataAmount> {
@@ -36,15 +38,23 @@ export async function readUsage(queries: Queries, orgId: string): Promise<DataAm
 export async function readSettings(queries: Queries, orgId: string): Promise<DataSettings> {
   const row = await queries.selectFrom("data_settings").selectAll().where("org_id", "=", orgId)
     .executeTakeFirst();
-  return { retentionDays: row?.retention_days ?? null, quotaBytes: row?.quota_bytes ?? null };
+  return {
+    retentionDays: row?.retention_days ?? null,
+    quotaBytes: row?.quota_bytes ?? null,
+    archiveAfterDays: row?.archive_after_days ?? null,
+  };
 }
 
 export async function writeSettings(
   queries: Queries,
   orgId: string,
-  { retentionDays, quotaBytes }: DataSettings,
+  { retentionDays, quotaBytes, archiveAfterDays }: DataSettings,
 ): Promise<void> {
-  const values = { retention_days: retentionDays, quota_bytes: quotaBytes };
+  const values = {
+    retention_days: retentionDays,
+    quota_bytes: quotaBytes,
+    archive_after_days: archiveAfterDays,
+  };
   await queries.insertInto("data_settings").values({ org_id: orgId, ...values })
     .onConflict((conflict) => conflict.column("org_id").doUpdateSet(values)).execute();
 }

@@ -139,9 +139,9 @@ export class DataPipelines {
   }
 
   async #documents(run: Run, signal: AbortSignal): Promise<readonly Uint8Array[]> {
-    const { queries, runner } = this.options;
+    const { runner } = this.options;
     const span = { from: run.data_from, to: run.data_to };
-    if (await newestReading(queries, run.org_id, span) === undefined) return [];
+    if (await newestReading(this.options, run.org_id, span) === undefined) return [];
     return await runner.run({
       scope: {
         orgId: run.org_id,

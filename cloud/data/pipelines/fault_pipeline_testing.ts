@@ -1,5 +1,8 @@
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { join } from "node:path";
+import { ArchivedReadings } from "../archive/archived_readings.ts";
+import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { ownQueryProgram } from "../queries/query_child.ts";
@@ -15,7 +18,11 @@ export async function workOnPipelines(dataDir: string, at: string): Promise<void
   const runner = new QueryRunner({ dataDir, reader, program: ownQueryProgram(), clock, log });
   try {
     const { queries } = database;
-    const pipelines = new DataPipelines({ queries, clock, random: systemRandom, log, runner });
+    const files = await FolderBlobStore.open(join(dataDir, "data-archive"));
+    const archive = new ArchivedReadings(queries, files);
+    const pipelines = new DataPipelines({
+      ...{ queries, archive, clock, random: systemRandom, log, runner },
+    });
     await pipelines.recover();
     await pipelines.work(new AbortController().signal);
   } finally {

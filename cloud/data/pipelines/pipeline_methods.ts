@@ -21,7 +21,8 @@ import { invalid } from "../ingest/capture.ts";
 import { checkedName } from "../ingest/names.ts";
 import type { QueryRunner } from "../queries/query_runner.ts";
 import { readStages } from "../queries/stages.ts";
-import { newestUpload, PipelinePlan, type PipelineRow } from "./pipeline_plan.ts";
+import { newestUpload } from "../ingest/reading_rows.ts";
+import { PipelinePlan, type PipelineRow } from "./pipeline_plan.ts";
 
 export interface PipelineMethodsOptions {
   readonly callers: Pick<Callers, "scope">;

@@ -1,4 +1,6 @@
 import { type Selectable, sql } from "kysely";
+import type { ArchivedReadings } from "../archive/archived_readings.ts";
+import { newestUpload } from "../ingest/reading_rows.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -10,6 +12,7 @@ export type PipelineRow = Selectable<DataPipelinesTable>;
 
 export interface PipelinePlanOptions {
   readonly queries: Queries;
+  readonly archive: ArchivedReadings;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -88,7 +91,7 @@ export class PipelinePlan {
     let to: number | null = row.backfill_to;
     const spans: Span[] = [];
     while (to !== null && waiting + spans.length < MOST_BACKFILLS) {
-      const newestUs = await newestReading(this.options.queries, row.org_id, {
+      const newestUs = await newestReading(this.options, row.org_id, {
         from: row.backfill_from,
         to,
       });
@@ -183,16 +186,9 @@ export class PipelinePlan {
   }
 }
 
-/** The id of the upload that arrived last; 0 when there is none. */
-export async function newestUpload(queries: Queries): Promise<number> {
-  const { id } = await queries.selectFrom("data_uploads")
-    .select((eb) => eb.fn.max<number | null>("id").as("id")).executeTakeFirstOrThrow();
-  return id ?? 0;
-}
-
 /** When the newest reading of an organisation within a span was received, microseconds. */
 export async function newestReading(
-  queries: Queries,
+  { queries, archive }: Pick<PipelinePlanOptions, "queries" | "archive">,
   orgId: string,
   { from, to }: Span,
 ): Promise<number | undefined> {
@@ -203,5 +199,7 @@ export async function newestReading(
         WHERE r.source_id = s.id AND r.received_us >= ${from * 1_000}
         AND r.received_us < ${to * 1_000}))`.as("newest"),
     ).executeTakeFirstOrThrow();
-  return newest ?? undefined;
+  // What was moved since is in files now.
+  const span = { fromUs: Math.max(from * 1_000, (newest ?? -Infinity) + 1), toUs: to * 1_000 };
+  return await archive.newest(orgId, span) ?? newest ?? undefined;
 }

@@ -20,8 +20,9 @@ export class DiskFullError extends Error {
 
   constructor(options?: ErrorOptions) {
     super(
-      "the disk of the data folder is full: queries copy what they need from PostgreSQL there, up " +
-        `to ${MOST_READ_BYTES / 1024 ** 2} MiB each; make room, or move the data folder`,
+      "the disk of the data folder is full: queries of readings in PostgreSQL or in files copy what " +
+        `they need there, up to ${MOST_READ_BYTES / 1024 ** 2} MiB each; make room, or move the ` +
+        "data folder",
       options,
     );
   }

@@ -1,34 +1,37 @@
 /** The same queries of the same readings give the same on both engines. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type Document, serialize } from "bson";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";
-import { type Queries, SqliteDatabase } from "../../storage/database/cloud_database.ts";
+import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
 import { parsePostgresAddress } from "../../storage/postgres/address.ts";
 import { PostgresDatabase } from "../../storage/postgres/postgres_database.ts";
-import { insertReadings } from "../ingest/reading_rows.ts";
 import { EVERYTHING } from "./narrowing.ts";
-import type { QueryRequest, QueryScope, QueryTask, RemoteReadings } from "./query_form.ts";
+import type { QueryRequest, QueryTask, RemoteReadings } from "./query_form.ts";
 import { Dice, randomPipeline, randomStatement } from "./random_query_testing.ts";
+import { fillReadings, randomScope, stagesOf } from "./random_readings_testing.ts";
+import { ArchiveFiles } from "../archive/archive_files.ts";
 import { copyReadings } from "./remote_readings.ts";
 import { prepare, prepareStub, type QueryOutcome, runQuery } from "./run_query.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
 const QUERIES = 150;
-const SOURCES = 12;
 const START_US = 1_767_323_045_123_456;
+const NO_FILES = new ArchiveFiles({ read: () => Promise.resolve(undefined) });
+const PLACES = { addon: addonFor(":memory:"), files: NO_FILES };
 
 /** Runs the query that is its argument. */
 const RUN = `
   import { addonFor, connect } from "../../../shared/base/store/connect.ts";
+  import { ArchiveFiles } from "../archive/archive_files.ts";
   import { prepareStub, runQuery } from "./run_query.ts";
   const addon = addonFor(":memory:");
   const stub = connect(":memory:", addon, false);
   prepareStub(stub);
-  const places = { database: undefined, stub, addon };
+  const files = new ArchiveFiles({ read: () => Promise.resolve(undefined) });
+  const places = { database: undefined, stub, addon, files };
   console.log(JSON.stringify((await runQuery(places, JSON.parse(Deno.args[0]))).answer));`;
 
 /** A query of 40 MB where the disk has less says so, and not that it is too large. */
@@ -56,49 +59,9 @@ async function findsTooMuch(remote: RemoteReadings): Promise<void> {
   const needs = { looks: [EVERYTHING], data: true, uploads: false };
   const bounds = { rows: 100, bytes: 12 * 1024 ** 2 };
   await assert.rejects(
-    copyReadings(remote, scope, needs, addonFor(":memory:"), bounds),
+    copyReadings(remote, scope, needs, PLACES, bounds),
     /needs more than .* readings, or more than/,
   );
-}
-
-/** Fills both in the same way: random readings of three organisations. */
-async function fill(queries: Queries, dice: Dice): Promise<void> {
-  for (let id = 1; id <= SOURCES; id++) {
-    const source = {
-      ...{ org_id: `org-${id % 3}`, location_id: `location-${id % 2}`, part_id: `part-${id % 5}` },
-      ...{ machine_id: `machine-${id % 4}`, machine_name: "Zoë's", part_name: "main" },
-      ...{
-        component_type: id > 9 ? "camera" : "sensor",
-        method_name: dice.of(["Readings", "Position"]),
-      },
-    };
-    await queries.insertInto("data_sources").values({
-      ...{ id, ...source, component_name: id % 2 ? "oven" : `climate-${id}` },
-    }).execute();
-    for (let upload = 0; upload < 3; upload++) {
-      const uploadId = id * 10 + upload;
-      const count = dice.upTo(30);
-      const readings = Array.from({ length: count }, () => {
-        const receivedUs = START_US + dice.upTo(3_600) * 1_000_000 + dice.upTo(3) * 499_999;
-        return { receivedUs, requestedUs: receivedUs - dice.upTo(5_000), data: randomData(dice) };
-      });
-      const times = readings.map(({ receivedUs }) => receivedUs);
-      const tags = dice.of([[], ["red"], ["red", 'b"lue'], ["fred"]]);
-      await queries.insertInto("data_uploads").values({
-        ...{ id: uploadId, source_id: id, digest: `${uploadId}`, org_id: source.org_id },
-        ...{ file_id: "f", synced_at: 1_767_323_000_000 + uploadId, tags: JSON.stringify(tags) },
-        parameters: JSON.stringify({ upload }),
-        min_received_us: Math.min(...times, START_US),
-        max_received_us: Math.max(...times, START_US),
-      }).execute();
-      await insertReadings(queries, id, uploadId, readings);
-    }
-  }
-}
-
-function randomData(dice: Dice): string {
-  const value = dice.of([dice.upTo(40), dice.upTo(400) / 10, null, true, "3", 'a "b" \\ ☃ 𝄞\n']);
-  return JSON.stringify({ readings: { temperature: value, list: [dice.upTo(3), { deep: "x" }] } });
 }
 
 interface Engines extends AsyncDisposable {
@@ -113,12 +76,14 @@ async function openEngines(seed: number): Promise<Engines> {
   const dataDir = await Deno.makeTempDir({ prefix: "machine-engines-" });
   stack.defer(() => Deno.remove(dataDir, { recursive: true }));
   const sqlite = SqliteDatabase.open(dataDir);
-  await fill(sqlite.queries, new Dice(seed));
+  await fillReadings(sqlite.queries, new Dice(seed), START_US);
   await sqlite.close();
   const server = stack.use(await PostgresServer.start());
   const postgres = await PostgresDatabase.open(parsePostgresAddress(server.address(), dataDir));
   stack.defer(() => postgres.close());
-  await postgres.queries.transaction().execute((queries) => fill(queries, new Dice(seed)));
+  await postgres.queries.transaction().execute((queries) =>
+    fillReadings(queries, new Dice(seed), START_US)
+  );
   const path = join(dataDir, "cloud.db");
   const addon = addonFor(path);
   const database = connect(path, addon, true);
@@ -131,30 +96,10 @@ async function openEngines(seed: number): Promise<Engines> {
   return {
     remote,
     ask: async (request) => [
-      await runQuery({ database, stub, addon }, request),
-      await runQuery({ database: undefined, stub, addon }, { ...request, remote }),
+      await runQuery({ database, stub, addon, files: NO_FILES }, request),
+      await runQuery({ database: undefined, stub, addon, files: NO_FILES }, { ...request, remote }),
     ],
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
-function randomScope(dice: Dice): QueryScope {
-  const orgId = `org-${dice.upTo(2)}`;
-  const grants = dice.of<QueryScope["grants"]>([
-    [{ resource: "organization", id: orgId }],
-    [{ resource: "part", id: `part-${dice.upTo(4)}` }, { resource: "robot", id: "machine-1" }],
-    [{ resource: "location", id: "location-1" }],
-    // Of another organisation.
-    [{ resource: "organization", id: "org-9" }],
-  ]);
-  const fromUs = START_US + 1_000_000_000;
-  return { orgId, grants, span: dice.upTo(4) === 0 ? { fromUs, toUs: 2 * fromUs } : undefined };
-}
-
-function stagesOf(pipeline: readonly Document[]): QueryRequest["query"] {
-  return {
-    kind: "mql",
-    stages: pipeline.map((stage) => new Uint8Array(serialize(stage)).toBase64()),
   };
 }
 
@@ -172,7 +117,7 @@ Deno.test({
         ? [{ $sql: { statement: text } }, { $limit: 5 }]
         : randomPipeline(dice, START_US);
       const query = dice.upTo(2) > 0 ? { kind: "sql", text } as const : stagesOf(pipeline);
-      const scope = randomScope(dice);
+      const scope = randomScope(dice, START_US);
       const [sqlite, postgres] = await engines.ask({ scope, query });
       const shown = query.kind === "sql" ? text : JSON.stringify(pipeline);
       const which = `seed ${seed}, query ${at}: ${shown} of ${JSON.stringify(scope)}`;
@@ -193,7 +138,7 @@ Deno.test({
     const needs = { looks: [EVERYTHING], data: true, uploads: true };
     const copy = async (rows: number, bytes: number) => {
       const scope = { orgId: "org-1", grants };
-      const copied = await copyReadings(engines.remote, scope, needs, addonFor(":memory:"), {
+      const copied = await copyReadings(engines.remote, scope, needs, PLACES, {
         rows,
         bytes,
       });
@@ -209,7 +154,7 @@ Deno.test({
     const asked = { scope: { orgId: "org-1", grants }, remote: gone } as const;
     const stub = connect(":memory:", addonFor(":memory:"), false);
     prepareStub(stub);
-    const places = { database: undefined, stub, addon: addonFor(":memory:") };
+    const places = { database: undefined, stub, ...PLACES };
     const answers = await Promise.all(["SELECT * FROM readings", "SELECT * FROM nothing"].map(
       async (text) => (await runQuery(places, { ...asked, query: { kind: "sql", text } })).answer,
     ));
@@ -245,7 +190,7 @@ Deno.test({
       } as const;
       const needs = { looks: [EVERYTHING], data: true, uploads: false };
       const remote = { reader: postgres.reader, limitMs: 60_000 };
-      const copied = await copyReadings(remote, scope, needs, addonFor(":memory:"));
+      const copied = await copyReadings(remote, scope, needs, PLACES);
       const sums = "SELECT count(*) AS n, sum(received_us) AS us FROM tabular_readings";
       assert.deepEqual(copied.prepare(sums).get(), { n: 20_000, us: 200_010_000 });
       copied.close();

@@ -14,6 +14,7 @@ export type QueryProgram = SubprocessCommand;
 export type QueryResult =
   | { readonly kind: "rows"; readonly documents: Uint8Array<ArrayBuffer>[] }
   | { readonly kind: "refused" | "too-large" | "failed"; readonly message: string }
+  | { readonly kind: "damaged"; readonly id: string; readonly message: string }
   | { readonly kind: "too-slow" }
   /** The process ended on its own. */
   | { readonly kind: "gone"; readonly message: string };

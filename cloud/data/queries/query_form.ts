@@ -1,10 +1,18 @@
+import type { S3Settings } from "../../storage/blobs/s3_settings.ts";
 import type { Grant } from "../../accounts/access/caller.ts";
 
 /** What is sent to the process that runs queries, as one line of JSON. */
 export interface QueryTask extends QueryRequest {
   /** Left out: the readings are in `cloud.db`. */
   readonly remote?: RemoteReadings | undefined;
+  /** Where old readings are besides the data folder. */
+  readonly objects?: ObjectStorage | undefined;
 }
+
+/** An object storage, with the secrets of its settings in clear. */
+export type ObjectStorage =
+  & Omit<S3Settings, "secretAccessKey" | "sessionToken">
+  & { readonly secretAccessKey: string; readonly sessionToken: string | undefined };
 
 /** Readings that are on PostgreSQL. */
 export interface RemoteReadings {
@@ -44,6 +52,8 @@ export type QueryAnswer =
   | { readonly kind: "refused"; readonly message: string }
   /** There are more rows than an answer may have. */
   | { readonly kind: "too-large"; readonly message: string }
+  /** A file of old readings is not what was written. */
+  | { readonly kind: "damaged"; readonly id: string; readonly message: string }
   /** The database or this program failed. */
   | { readonly kind: "failed"; readonly message: string };
 
@@ -51,7 +61,7 @@ export type QueryAnswer =
 export const MOST_ROWS = 100_000;
 /** Most bytes of an answer; a message may have 32 MiB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
-/** Most rows that a query reads where the readings are on PostgreSQL. */
+/** Most rows that a query reads where readings are on PostgreSQL or in files. */
 export const MOST_READ_ROWS = 4_000_000;
 /** Most bytes of the disk that they take meanwhile. */
 export const MOST_READ_BYTES = 1024 ** 3;

@@ -2,6 +2,8 @@ import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
+import { ArchiveFiles } from "../archive/archive_files.ts";
+import { ArchivePlaces } from "./archive_places.ts";
 import type { QueryAnswer, QueryTask } from "./query_form.ts";
 import { prepare, prepareStub, runQuery } from "./run_query.ts";
 
@@ -18,9 +20,13 @@ export async function runQueryProcess(dataDir: string): Promise<void> {
   const stub = connect(":memory:", addon, false);
   for (const handle of [database, stub]) if (handle) prepare(handle);
   prepareStub(stub);
+  const places = new ArchivePlaces(dataDir);
+  const files = new ArchiveFiles(places);
   await answer({ kind: "ready" });
   for await (const line of linesOf(Deno.stdin.readable)) {
-    const outcome = await runQuery({ database, stub, addon }, JSON.parse(line) as QueryTask);
+    const task = JSON.parse(line) as QueryTask;
+    places.objects = task.objects;
+    const outcome = await runQuery({ database, stub, addon, files }, task);
     await answer(outcome.answer, outcome.documents);
   }
 }

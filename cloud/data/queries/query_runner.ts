@@ -2,7 +2,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
-import type { QueryRequest } from "./query_form.ts";
+import type { S3Settings } from "../../storage/blobs/s3_settings.ts";
+import type { ObjectStorage, QueryRequest } from "./query_form.ts";
 import { Turns } from "../../storage/subprocess/turns.ts";
 import { QueryChild, type QueryProgram, type QueryResult } from "./query_child.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
@@ -12,6 +13,8 @@ export interface QueryRunnerOptions {
   readonly dataDir: string;
   /** Where the readings are on PostgreSQL; left out: in the folder. See `CloudDatabase.reader`. */
   readonly reader?: string | undefined;
+  /** Where old readings are besides the folder; left out: nowhere. */
+  readonly objectStorage?: S3Settings | undefined;
   readonly program: QueryProgram;
   readonly clock: Clock;
   readonly log: Logger;
@@ -44,7 +47,7 @@ export class QueryRunner {
   /**
    * @returns BSON documents.
    * @throws {ConnectError} INVALID_ARGUMENT when the query is wrong, RESOURCE_EXHAUSTED when it
-   * gives or takes too much, DEADLINE_EXCEEDED when it takes too long, UNAVAILABLE.
+   * gives or takes too much, DEADLINE_EXCEEDED when it takes too long, DATA_LOSS, UNAVAILABLE.
    */
   async run(request: QueryRequest, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
     const end = await this.#turns.take(request.scope.orgId, signal);
@@ -91,6 +94,12 @@ export class QueryRunner {
             "component_name, and a span of received_us (microseconds since 1970)",
           Code.DeadlineExceeded,
         );
+      case "damaged":
+        log.error("a file of old readings is damaged", {
+          event: "archive_damaged",
+          reason: outcome.message,
+        });
+        throw refusal("FILE_GONE", { id: outcome.id }, outcome.message, Code.DataLoss);
       case "failed":
       case "gone":
         log.warn("a query of data failed", { reason: outcome.message });
@@ -106,12 +115,19 @@ export class QueryRunner {
     request: QueryRequest,
     signal: AbortSignal,
   ): Promise<QueryResult> {
-    const { limitMs = LIMIT_MS, limitBytes = LIMIT_BYTES, clock, reader } = this.options;
+    const { limitMs = LIMIT_MS, limitBytes = LIMIT_BYTES, clock, reader, objectStorage } =
+      this.options;
     const remote = reader === undefined ? undefined : { reader, limitMs };
     this.#running.add(child);
     try {
       await this.#untilReady(child);
-      return await child.ask({ ...request, remote }, { limitMs, limitBytes, clock, signal });
+      const objects = objectStorage && inClear(objectStorage);
+      return await child.ask({ ...request, remote, objects }, {
+        limitMs,
+        limitBytes,
+        clock,
+        signal,
+      });
     } finally {
       this.#running.delete(child);
       await this.#giveBack(child);
@@ -155,4 +171,12 @@ export class QueryRunner {
     });
     this.#idle.push({ child, timer });
   }
+}
+
+function inClear({ secretAccessKey, sessionToken, ...settings }: S3Settings): ObjectStorage {
+  return {
+    ...settings,
+    secretAccessKey: secretAccessKey.reveal(),
+    sessionToken: sessionToken?.reveal(),
+  };
 }

@@ -1,5 +1,5 @@
-import { connect, type Database } from "../../../shared/base/store/connect.ts";
-import { dataMigration } from "../../storage/database/data_migration.ts";
+import type { Database } from "../../../shared/base/store/connect.ts";
+import { dayOf } from "../archive/days.ts";
 import type { PostgresAddress } from "../../storage/postgres/address.ts";
 import { SnapshotReader } from "../../storage/postgres/snapshot_reader.ts";
 import type { Narrowing, Needs } from "./narrowing.ts";
@@ -9,90 +9,55 @@ import {
   type QueryScope,
   type RemoteReadings,
 } from "./query_form.ts";
-import { DiskFullError, TooManyReadingsError } from "./copy_errors.ts";
+import {
+  type ArchivedPart,
+  copyArchived,
+  PIECE,
+  pieceOf,
+  type QueryPiece,
+} from "./archived_copy.ts";
+import {
+  type CopyPlaces,
+  openCopy,
+  READINGS,
+  SOURCES,
+  UPLOADS,
+  type Within,
+  withinOf,
+} from "./copy_database.ts";
+import { TooManyReadingsError } from "./copy_errors.ts";
+import { type CopyBounds, CopySize } from "./copy_size.ts";
 import { GRANTED, SOURCE_COLUMNS } from "./readings_view.ts";
-
-const PAGE_BYTES = 4096;
-/** What one batch may add, with its indexes; one of long rows adds more. */
-const MOST_BATCH_BYTES = 8 * 1024 ** 2;
-/** Most bytes that a character of a batch adds. */
-const BYTES_A_CHARACTER = 4;
-/** What may be copied for one query at most. */
-export interface CopyBounds {
-  readonly rows: number;
-  /** Of the disk. */
-  readonly bytes: number;
-}
-
-/** The tables of `cloud.db`, as far as queries read them. */
-const TABLES = `
-  ${dataMigration.up}
-  CREATE TABLE machines (id TEXT PRIMARY KEY, name TEXT);
-  CREATE TABLE parts (id TEXT PRIMARY KEY, name TEXT);
-  CREATE TABLE data_pipelines (seq INTEGER PRIMARY KEY, id TEXT, org_id TEXT);
-  CREATE TABLE data_pipeline_runs (seq INTEGER PRIMARY KEY, id TEXT, pipeline_seq INTEGER,
-    data_from INTEGER, data_to INTEGER, result_attempt INTEGER);
-  CREATE TABLE data_pipeline_results (run_seq INTEGER, attempt INTEGER, position INTEGER,
-    document BLOB, PRIMARY KEY (run_seq, attempt, position)) WITHOUT ROWID;
-`;
-const SOURCES = [
-  ...["id", "org_id", "location_id", "machine_id", "part_id", "machine_name", "part_name"],
-  ...["component_type", "component_name", "method_name"],
-];
-const UPLOADS = [
-  ...["id", "source_id", "digest", "org_id", "file_id", "synced_at", "min_received_us"],
-  ...["max_received_us", "tags", "parameters"],
-];
-const READINGS = ["source_id", "received_us", "upload_id", "position", "requested_us"];
 
 /**
  * What a query needs, copied from PostgreSQL into tables as those of `cloud.db`: the query itself
- * is then the same as there, and cannot reach more. They lie in a file without a name, which the
- * system removes when the database is closed or its process ends.
+ * is then the same as there, and cannot reach more.
  *
- * @param addon see `addonFor`
  * @throws {TooManyReadingsError}, {DiskFullError}, or what the server or the connection reports
  */
 export async function copyReadings(
   remote: RemoteReadings,
   scope: QueryScope,
   needs: Needs,
-  addon: string | undefined,
+  { addon, files }: CopyPlaces,
   bounds: CopyBounds = { rows: MOST_READ_ROWS, bytes: MOST_READ_BYTES },
 ): Promise<Database> {
-  const database = connect("", addon, false);
-  let copiedBytes = 0;
-  let batchBytes = MOST_BATCH_BYTES;
+  const database = openCopy(addon, bounds);
+  const size = new CopySize(database, bounds);
   try {
-    for (const pragma of SETTINGS) database.pragma(pragma);
-    database.pragma(`max_page_count = ${Math.floor(bounds.bytes / PAGE_BYTES)}`);
-    database.exec(TABLES);
     const address = JSON.parse(remote.reader) as PostgresAddress;
     if (scope.grants.length > 0) {
       await using reader = await SnapshotReader.open(address, remote.limitMs);
-      const copying = (characters: number) => {
-        copiedBytes = PAGE_BYTES * Number(database.pragma("page_count", { simple: true }));
-        batchBytes = Math.max(MOST_BATCH_BYTES, BYTES_A_CHARACTER * characters);
-      };
-      await new Copy(database, reader, { scope, needs, mostRows: bounds.rows, copying }).all();
+      const copy = new Copy(database, reader, { scope, needs, mostRows: bounds.rows, size });
+      const part = await copy.all();
+      if (part) await copyArchived(database, part, { files, needs, mostRows: bounds.rows, size });
     }
     return database;
   } catch (error) {
     database.close();
-    if ((error as { code?: string }).code !== "SQLITE_FULL") throw error;
-    // SQLite says the same of its own bound and of the disk.
-    throw copiedBytes + batchBytes >= bounds.bytes
-      ? new TooManyReadingsError()
-      : new DiskFullError({ cause: error });
+    throw size.failure(error);
   }
 }
-
-const SETTINGS = [
-  "foreign_keys = OFF",
-  "journal_mode = OFF",
-  "synchronous = OFF",
-  `page_size = ${PAGE_BYTES}`,
-];
 
 /** What is read for one table. */
 interface Selection {
@@ -110,8 +75,7 @@ interface CopyOptions {
   readonly scope: QueryScope;
   readonly needs: Needs;
   readonly mostRows: number;
-  /** Called before a batch of so many characters is copied. */
-  readonly copying: (characters: number) => void;
+  readonly size: CopySize;
 }
 
 class Copy {
@@ -123,26 +87,43 @@ class Copy {
     private readonly options: CopyOptions,
   ) {}
 
-  async all(): Promise<void> {
+  /** @returns what files have besides; undefined: nothing of it is looked at */
+  async all(): Promise<ArchivedPart | undefined> {
     const { pipelineId } = this.options.scope;
-    if (pipelineId !== undefined) return await this.#pipeline(pipelineId);
+    if (pipelineId !== undefined) {
+      await this.#pipeline(pipelineId);
+      return undefined;
+    }
     const { looks } = this.options.needs;
-    if (looks.length === 0) return;
+    if (looks.length === 0) return undefined;
     await this.#sources(looks);
     const sources = this.#ids("id");
-    if (sources.length === 0) return;
+    if (sources.length === 0) return undefined;
     await this.#names("machines", this.#ids("machine_id"));
     await this.#names("parts", this.#ids("part_id"));
-    const { span } = this.options.scope;
-    const within = {
-      sources,
-      fromUs: Math.max(span?.fromUs ?? -Infinity, Math.min(...looks.map(({ fromUs }) => fromUs))),
-      toUs: Math.min((span?.toUs ?? Infinity) - 1, Math.max(...looks.map(({ toUs }) => toUs))),
-      // A look without tags looks at the readings of all uploads.
-      tags: looks.every(({ tags }) => tags.length > 0) ? looks.map(({ tags }) => tags) : [],
-    };
+    const within = withinOf(this.options.scope, this.options.needs, sources);
     if (this.options.needs.uploads) await this.#uploads(within);
     await this.#readings(within);
+    return { within, pieces: await this.#pieces(within), rows: this.#rows };
+  }
+
+  /** What files have. */
+  async #pieces(within: Within): Promise<QueryPiece[]> {
+    const parameters = new Parameters();
+    const from = `FROM archived_sources a JOIN archived_files f ON f.id = a.file_id
+      WHERE a.source_id = ANY(${parameters.add(within.sources)}::bigint[])
+      ${parameters.bound("a.day", ">=", dayOf(within.fromUs))}
+      ${parameters.bound("a.day", "<=", dayOf(within.toUs))}
+      ${parameters.bound("a.max_received_us", ">=", within.fromUs)}
+      ${parameters.bound("a.min_received_us", "<=", within.toUs)}`;
+    const row = PIECE.map(([, sql]) => sql).join(", ");
+    const pieces: QueryPiece[] = [];
+    const batches = this.reader.column(
+      `SELECT json_build_array(${row})::text ${from} ORDER BY a.file_id, a.first_row`,
+      parameters.values,
+    );
+    for await (const rows of batches) pieces.push(...rows.map((text) => pieceOf(JSON.parse(text))));
+    return pieces;
   }
 
   async #sources(looks: readonly Narrowing[]): Promise<void> {
@@ -237,21 +218,11 @@ class Copy {
       this.#rows += rows.length;
       if (this.#rows > this.options.mostRows) throw new TooManyReadingsError();
       const batch = `[${rows.join(",")}]`;
-      this.options.copying(batch.length);
+      this.options.size.next(batch.length);
       insert.run(batch);
     }
     this.database.exec("COMMIT");
   }
-}
-
-interface Within {
-  /** Ids. */
-  readonly sources: readonly (string | number)[];
-  /** Of `received_us`; both belong to it. */
-  readonly fromUs: number;
-  readonly toUs: number;
-  /** Lists of tags: an upload has all of one of them. None: it may have any. */
-  readonly tags: readonly (readonly string[])[];
 }
 
 /** Behind FROM: uploads that can have readings which are looked at. */

@@ -1,6 +1,11 @@
 import { type Document, serialize } from "bson";
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 import { toError } from "../../../shared/base/errors/to_error.ts";
+import {
+  ArchiveDamagedError,
+  type ArchiveFiles,
+  ArchiveGoneError,
+} from "../archive/archive_files.ts";
 import { QueryRefusedError, toDocument } from "./documents.ts";
 import {
   MOST_BYTES,
@@ -9,6 +14,7 @@ import {
   type QueryTask,
   type RemoteReadings,
 } from "./query_form.ts";
+import { copyLocal, hasArchive, looksAtArchive } from "./local_readings.ts";
 import { TooManyReadingsError } from "./copy_errors.ts";
 import { READINGS_STUB, readingsView } from "./readings_view.ts";
 import { statementProblem } from "./statement_check.ts";
@@ -22,6 +28,9 @@ export interface QueryOutcome {
 class ReadFailedError extends Error {
   override readonly name = "ReadFailedError";
 }
+
+/** How often what is read may be replaced meanwhile. */
+const ATTEMPTS = 3;
 
 class AnswerTooLargeError extends Error {
   override readonly name = "AnswerTooLargeError";
@@ -38,6 +47,8 @@ export interface QueryPlaces {
   readonly stub: Database;
   /** See `addonFor`. */
   readonly addon: string | undefined;
+  /** Reads old readings. */
+  readonly files: ArchiveFiles;
 }
 
 /**
@@ -50,7 +61,7 @@ export async function runQuery(places: QueryPlaces, task: QueryTask): Promise<Qu
   let database: Database | undefined;
   try {
     if (query.kind === "sql") compile(stub, query.text);
-    database = task.remote ? await copied(places, task, task.remote) : local(places);
+    database = task.remote ? await copied(places, task, task.remote) : await local(places, task);
     database.exec(readingsView(scope));
     const rows = sqlRows.bind(undefined, database, stub);
     if (query.kind === "sql") return collect(rows(query.text));
@@ -59,18 +70,34 @@ export async function runQuery(places: QueryPlaces, task: QueryTask): Promise<Qu
   } catch (error) {
     return { answer: failureOf(error), documents: [] };
   } finally {
-    if (task.remote) database?.close();
-    else database?.exec("DROP VIEW IF EXISTS temp.readings");
+    if (database === places.database) {
+      database?.exec("DROP VIEW IF EXISTS temp.readings");
+      if (database?.inTransaction) database.exec("COMMIT");
+    } else database?.close();
   }
 }
 
-function local({ database }: QueryPlaces): Database {
-  if (database) return database;
-  throw new ReadFailedError("there is no cloud.db");
+/** `cloud.db` itself; when the query looks at old readings, a copy of what it needs. */
+async function local(places: QueryPlaces, task: QueryTask): Promise<Database> {
+  const { database, stub } = places;
+  if (!database) throw new ReadFailedError("there is no cloud.db");
+  // What is found here stays as it is until the query has ended.
+  database.exec("BEGIN");
+  try {
+    if (task.scope.pipelineId !== undefined || !hasArchive(database, task.scope)) return database;
+    const { queryNeeds } = await import("./query_needs.ts");
+    const needs = queryNeeds(task, stub);
+    if (!looksAtArchive(database, task.scope, needs)) return database;
+    database.exec("COMMIT");
+    return await attempted(() => copyLocal(database.name, task.scope, needs, places));
+  } catch (error) {
+    if (database.inTransaction) database.exec("COMMIT");
+    throw error;
+  }
 }
 
 async function copied(
-  { stub, addon }: QueryPlaces,
+  places: QueryPlaces,
   task: QueryTask,
   remote: RemoteReadings,
 ): Promise<Database> {
@@ -78,14 +105,24 @@ async function copied(
     import("./query_needs.ts"),
     import("./remote_readings.ts"),
   ]);
-  const needs = queryNeeds(task, stub);
-  try {
-    const database = await copyReadings(remote, task.scope, needs, addon);
-    prepare(database);
-    return database;
-  } catch (error) {
-    if (error instanceof TooManyReadingsError) throw error;
-    throw new ReadFailedError(toError(error).message, { cause: error });
+  const needs = queryNeeds(task, places.stub);
+  return await attempted(() => copyReadings(remote, task.scope, needs, places));
+}
+
+/** Copies; once more when a file was replaced meanwhile. */
+async function attempted(copy: () => Promise<Database>): Promise<Database> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      const database = await copy();
+      prepare(database);
+      return database;
+    } catch (error) {
+      if (error instanceof TooManyReadingsError || error instanceof ArchiveDamagedError) {
+        throw error;
+      }
+      if (error instanceof ArchiveGoneError && attempt < ATTEMPTS) continue;
+      throw new ReadFailedError(toError(error).message, { cause: error });
+    }
   }
 }
 
@@ -135,6 +172,9 @@ function failureOf(error: unknown): QueryAnswer {
   const text = message ?? String(error);
   if (error instanceof QueryRefusedError) return { kind: "refused", message: text };
   if (error instanceof ReadFailedError) return { kind: "failed", message: text };
+  if (error instanceof ArchiveDamagedError) {
+    return { kind: "damaged", id: error.id, message: text };
+  }
   if (error instanceof AnswerTooLargeError || error instanceof TooManyReadingsError) {
     return { kind: "too-large", message: text };
   }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
+import { ArchivedReadings } from "../archive/archived_readings.ts";
 import { FileUrls } from "../ingest/file_urls.ts";
 import { Readings } from "../ingest/readings.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
@@ -13,10 +14,11 @@ export async function workOnExports(dataDir: string): Promise<void> {
   const { database, keys } = await openDataFolder(dataDir, systemRandom);
   try {
     const { queries } = database;
+    const files = await FolderBlobStore.open(join(dataDir, "data-files"));
     const exports = new SequenceExports({
       queries,
-      readings: new Readings(queries),
-      files: await FolderBlobStore.open(join(dataDir, "data-files")),
+      readings: new Readings(queries, new ArchivedReadings(queries, files)),
+      files,
       archives: await FolderBlobStore.open(join(dataDir, "data-exports")),
       urls: new FileUrls(keys.secrets, systemClock, () => "http://127.0.0.1"),
       clock: systemClock,

@@ -62,6 +62,12 @@ Deno.test("data sources, export and settings work on a folder beside a running c
     /^kept for +30 days\nquota +none/,
   );
   assert.match(await run(["settings", ...data, "--retention-days", "forever"]), /^kept for +ever/);
+  const archived = await run(["settings", ...data, "--archive-after-days", "7"]);
+  assert.match(archived, /\nold readings +to files after 7 days\n/);
+  const both = await run(["settings", ...data, "--quota-mib", "9"]);
+  assert.match(both, /\nold readings +to files after 7 days\n/);
+  const never = await run(["settings", ...data, "--archive-after-days", "never"]);
+  assert.match(never, /\nold readings +stay\n/);
 });
 
 Deno.test("data export names what is wrong with the command line", async () => {

@@ -104,6 +104,16 @@ Deno.test("restore() brings back what backUp() saved, files and their rights inc
     assert.ok(!left.includes(".backup"), left.join());
   }));
 
+Deno.test("backUp() saves a cloud that a program of an older version made", () =>
+  withFolders(async ({ data, file, target }) => {
+    const path = join(data, "cloud.db");
+    const older = connect(path, addonFor(path), false);
+    older.exec("DROP TABLE archived_sources; DROP TABLE archived_files; DROP TABLE replaced_files");
+    older.close();
+    const saved = await backUp(data, file, { clock: systemClock });
+    assert.equal((await restore(file, target, KNOWN)).files, saved.files);
+  }));
+
 Deno.test("backUp() is of one moment while others write", () =>
   withFolders(async ({ data, file, target }) => {
     using _serving = await lockForServing(data);

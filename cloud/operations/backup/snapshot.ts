@@ -11,11 +11,12 @@ const PAGES_AT_ONCE = SYNC_EVERY_BYTES / 4096;
 /** Files that were written and deleted between two looks make a second attempt necessary. */
 const ATTEMPTS = 3;
 
-/** Tables whose ids are names of files, by folder. */
+/** Tables whose ids are names of files, by folder. A cloud of an older version lacks some. */
 const NAMED_FILES = {
-  "blobs": "SELECT id FROM package_files",
-  "releases": "SELECT id FROM release_files",
-  "data-files": "SELECT id FROM binary_data",
+  "blobs": "package_files",
+  "releases": "release_files",
+  "data-files": "binary_data",
+  "data-archive": "archived_files",
 } as const;
 
 /** The rows of a cloud as they were at one moment, in files of SQLite. */
@@ -112,8 +113,12 @@ function look(
 ): { missing: number; hasObjectStorage: boolean } {
   return withDatabase(copy, (db) => {
     let missing = 0;
-    for (const [folder, query] of Object.entries(NAMED_FILES)) {
-      for (const { id } of db.prepare<[], { id: string }>(query).iterate()) {
+    const tables = new Set(
+      db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all(),
+    );
+    for (const [folder, table] of Object.entries(NAMED_FILES)) {
+      if (!tables.has(table)) continue;
+      for (const { id } of db.prepare<[], { id: string }>(`SELECT id FROM ${table}`).iterate()) {
         if (!files.has(`${folder}/${id}`)) missing++;
       }
     }

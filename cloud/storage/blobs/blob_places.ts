@@ -3,7 +3,13 @@ import { readSetting, writeSetting } from "../database/settings.ts";
 import type { Random } from "../keys/random.ts";
 
 /** Folders of the data folder, or of the object storage, that hold large files. */
-export const BLOB_FOLDERS = ["blobs", "data-exports", "data-files", "releases"] as const;
+export const BLOB_FOLDERS = [
+  "blobs",
+  "data-archive",
+  "data-exports",
+  "data-files",
+  "releases",
+] as const;
 
 export type BlobFolder = typeof BLOB_FOLDERS[number];
 

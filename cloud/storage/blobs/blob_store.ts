@@ -52,5 +52,8 @@ export class BlobStorageError extends Error {
   override readonly name = "BlobStorageError";
 }
 
+/** A blob was removed while it was read. */
+export class BlobGoneError extends BlobStorageError {}
+
 /** Blobs without a row that are younger may belong to an upload that is under way, milliseconds. */
 export const ORPHAN_AFTER_MS = 60 * 60_000;

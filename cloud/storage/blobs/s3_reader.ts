@@ -1,4 +1,4 @@
-import { type BlobReader, BlobStorageError } from "./blob_store.ts";
+import { BlobGoneError, type BlobReader, BlobStorageError } from "./blob_store.ts";
 import { type S3Client, S3RefusedError } from "./s3_client.ts";
 
 /** Bytes of one request: so many are in memory, and are sent for again when one is cut. */
@@ -24,12 +24,10 @@ export class S3Reader implements BlobReader {
       const size = Number(headers.get("content-range")?.split("/")[1] ?? body.length);
       return new S3Reader(client, key, size, { from: 0, bytes: body });
     } catch (error) {
-      if (!(error instanceof S3RefusedError)) throw error;
-      const { status, code } = error.refusal;
+      if (isMissing(error)) return undefined;
+      if (!(error instanceof S3RefusedError) || error.refusal.status !== 416) throw error;
       // No byte can be asked of an object that has none.
-      if (status === 416) return new S3Reader(client, key, 0, { from: 0, bytes: new Uint8Array() });
-      if (status === 404 && code !== "NoSuchBucket") return undefined;
-      throw error;
+      return new S3Reader(client, key, 0, { from: 0, bytes: new Uint8Array() });
     }
   }
 
@@ -43,7 +41,10 @@ export class S3Reader implements BlobReader {
     if (this.#at >= this.size) return null;
     const offset = this.#at - this.piece.from;
     if (offset < 0 || offset >= this.piece.bytes.length) {
-      const { body } = await this.client.send(pieceOf(this.key, this.#at));
+      const { body } = await this.client.send(pieceOf(this.key, this.#at)).catch((error) => {
+        if (!isMissing(error)) throw error;
+        throw new BlobGoneError(`${this.key} was removed while it was read`, { cause: error });
+      });
       if (body.length === 0) throw new BlobStorageError(`${this.client.place} gives no bytes`);
       this.piece = { from: this.#at, bytes: body };
     }
@@ -74,6 +75,11 @@ export class S3Reader implements BlobReader {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof S3RefusedError && error.refusal.status === 404 &&
+    error.refusal.code !== "NoSuchBucket";
 }
 
 function pieceOf(key: string, from: number) {

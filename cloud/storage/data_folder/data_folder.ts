@@ -13,7 +13,8 @@ import { refuseUnfinishedRestore } from "./unfinished_restore.ts";
  * what it does not know.
  */
 const FIRST_FILES = ["cloud.key", "cloud.db", "database"];
-const OWN_FOLDERS = /^(blobs|data-exports|data-files|incoming|releases|training(-.*)?)$/;
+const OWN_FOLDERS =
+  /^(blobs|data-archive|data-exports|data-files|incoming|releases|training(-.*)?)$/;
 
 /** A folder of something else was given as the data folder. */
 export class NoDataFolderError extends Error {

@@ -121,6 +121,51 @@ export interface DataSettingsTable {
   retention_days: number | null;
   /** Most bytes of readings and files together. */
   quota_bytes: number | null;
+  /** Days after their capture that readings move to files. */
+  archive_after_days: number | null;
+}
+
+/** A file of readings in Parquet, of one part and one day; its id is that of the blob. */
+export interface ArchivedFilesTable {
+  id: Fixed<string>;
+  org_id: Fixed<string>;
+  part_id: Fixed<string>;
+  /** Days since 1970, of `received_us`. */
+  day: Fixed<number>;
+  readings: Fixed<number>;
+  /** Bytes of JSON, as in `data_usage`. */
+  reading_bytes: Fixed<number>;
+  /** Of the file. */
+  size: Fixed<number>;
+  /** Hexadecimal, of the file. */
+  sha256: Fixed<string>;
+  /** When the first and the last upload arrived of which it has readings. */
+  min_synced_at: Fixed<TimeMs>;
+  max_synced_at: Fixed<TimeMs>;
+}
+
+/** What a file of readings has of one source: rows that lie together, in the order of time. */
+export interface ArchivedSourcesTable {
+  source_id: Fixed<number>;
+  /** That of the file. */
+  day: Fixed<number>;
+  file_id: Fixed<string>;
+  first_row: Fixed<number>;
+  readings: Fixed<number>;
+  reading_bytes: Fixed<number>;
+  min_received_us: Fixed<TimeUs>;
+  max_received_us: Fixed<TimeUs>;
+}
+
+/** A file of readings that others took the place of; backups of the database name it. */
+export interface ReplacedFilesTable {
+  id: Fixed<string>;
+  org_id: Fixed<string>;
+  part_id: Fixed<string>;
+  /** Days since 1970. */
+  day: Fixed<number>;
+  /** When that was. */
+  at: Fixed<TimeMs>;
 }
 
 /** How much an organisation has stored. */
@@ -145,4 +190,7 @@ export interface DataTables {
   dataset_files: DatasetFilesTable;
   data_settings: DataSettingsTable;
   data_usage: DataUsageTable;
+  archived_files: ArchivedFilesTable;
+  archived_sources: ArchivedSourcesTable;
+  replaced_files: ReplacedFilesTable;
 }

@@ -7,6 +7,7 @@ import { factsMigration } from "./facts_migration.ts";
 import { fragmentMigration } from "./fragment_migration.ts";
 import { locationMigration } from "./location_migration.ts";
 import { versionSchemaMigration } from "./version_schema_migration.ts";
+import { archiveMigration } from "./archive_migration.ts";
 import { logMigration } from "./log_migration.ts";
 import { modelSchemaMigration } from "./model_schema_migration.ts";
 import { namespaceMigration } from "./namespace_migration.ts";
@@ -390,4 +391,5 @@ export const cloudMigrations: readonly Migration[] = [
   nodeMigration,
   signInMigration,
   logMigration,
+  archiveMigration,
 ];

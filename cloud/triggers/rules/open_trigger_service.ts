@@ -4,6 +4,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { ArchivedReadings } from "../../data/archive/archived_readings.ts";
 import { DeliveryLog } from "../delivery/delivery_log.ts";
 import { SigningSecrets } from "../delivery/signing_secrets.ts";
 import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
@@ -16,6 +17,7 @@ import { type NotificationFacts, triggerService } from "./trigger_service.ts";
 
 export interface OpenTriggerServiceOptions {
   readonly queries: Queries;
+  readonly archive: ArchivedReadings;
   readonly callers: Pick<Callers, "scope">;
   readonly changes: ChangeFeed;
   readonly secrets: DerivedSecrets;
@@ -35,11 +37,12 @@ export function openTriggerService(
 ): ServiceImpl<typeof TriggerService> {
   const { queries, callers, changes, clock, strict, random, deliverer } = options;
   const deliveries = new DeliveryLog(queries, strict);
-  const recent = recentReadings(queries);
+  const recent = recentReadings(queries, options.archive);
   const wake = () => deliverer.wake();
   return triggerService({
     callers,
     queries,
+    archive: options.archive,
     editor: new TriggerEditor(new Revisions(queries, changes, clock)),
     deliveries,
     secrets: new SigningSecrets(queries, options.secrets, clock),

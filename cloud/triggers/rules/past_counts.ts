@@ -1,6 +1,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { ArchivedReadings } from "../../data/archive/archived_readings.ts";
+import { ALL_TIME } from "../../data/ingest/filters.ts";
+import type { ReadingPosition, ReadingRow } from "../../data/ingest/reading_order.ts";
+import { Readings } from "../../data/ingest/readings.ts";
 import { type Condition, evaluate, REGEX_STEPS_PER_UPLOAD, type RegexBudget } from "./condition.ts";
 import { sourcesOf } from "./recent_readings.ts";
 import type { CaptureMethod } from "./trigger_definition.ts";
@@ -23,13 +27,14 @@ export interface PastCounts {
 export const MOST_READINGS = 100_000;
 const LONGEST_MS = 2_000;
 const PAGE = 1_000;
+const WEEK_US = 7 * 24 * 3_600 * 1_000_000;
 
 /**
  * Compares the readings of a method since a time, newest first, in pages: other calls are answered
  * in between.
  */
 export async function countPast(
-  queries: Queries,
+  { queries, archive }: { readonly queries: Queries; readonly archive: ArchivedReadings },
   clock: Pick<Clock, "monotonicMs" | "sleep">,
   of: { readonly partId: string; readonly method: CaptureMethod; readonly condition: Condition },
   sinceMs: number,
@@ -38,16 +43,14 @@ export async function countPast(
   const endMs = clock.monotonicMs() + LONGEST_MS;
   let [readings, incomparable, isComplete] = [0, 0, true];
   let oldestMs: number | undefined;
+  const reader = new Readings(queries, archive);
+  const fromUs = sinceMs * 1_000;
   for (const id of await sourcesOf(queries, of.partId, of.method)) {
-    for (let offset = 0;; offset += PAGE) {
+    for await (const rows of newestFirst(reader, id, fromUs)) {
       if (readings >= MOST_READINGS || clock.monotonicMs() > endMs) {
         isComplete = false;
         break;
       }
-      const rows = await queries.selectFrom("tabular_readings")
-        .select(["received_us", "upload_id", "data"]).where("source_id", "=", id)
-        .where("received_us", ">=", sinceMs * 1_000).orderBy("received_us", "desc")
-        .limit(PAGE).offset(offset).execute();
       for (const { received_us, upload_id, data } of rows) {
         readings++;
         oldestMs = Math.min(oldestMs ?? Infinity, received_us / 1_000);
@@ -58,10 +61,32 @@ export async function countPast(
         upload.holds ||= outcome === "holds";
         if (outcome === "incomparable") incomparable++;
       }
-      if (rows.length < PAGE) break;
       await clock.sleep(0);
     }
   }
   const fired = [...uploads.values()].filter(({ holds }) => holds).length;
   return { fired, uploads: uploads.size, readings, incomparable, oldestMs, isComplete };
+}
+
+/** The readings of a source since a time in pages, a week at most in each: each takes a while only. */
+async function* newestFirst(
+  reader: Readings,
+  id: number,
+  fromUs: number,
+): AsyncGenerator<ReadingRow[]> {
+  let toUs = ALL_TIME.toUs;
+  for (;;) {
+    const all = { fromUs, toUs, newestFirst: true };
+    const [newest] = await reader.page([id], all, { limit: 1 });
+    if (!newest) return;
+    const week = { ...all, fromUs: Math.max(fromUs, newest.received_us - WEEK_US) };
+    let after: ReadingPosition | undefined;
+    for (;;) {
+      const rows = await reader.page([id], week, { limit: PAGE, after });
+      if (rows.length > 0) yield rows;
+      if (rows.length < PAGE) break;
+      after = rows.at(-1);
+    }
+    toUs = week.fromUs;
+  }
 }

@@ -1,5 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import type { ArchivedReadings } from "../../data/archive/archived_readings.ts";
+import { ALL_TIME } from "../../data/ingest/filters.ts";
+import { Readings } from "../../data/ingest/readings.ts";
 import { type CaptureMethod, isOfMethod } from "./trigger_definition.ts";
 
 export interface RecentReading {
@@ -15,18 +18,12 @@ export type RecentReadings = (
 ) => Promise<RecentReading[]>;
 
 /** Reads them out of what machines have synced. */
-export function recentReadings(queries: Queries): RecentReadings {
+export function recentReadings(queries: Queries, archive: ArchivedReadings): RecentReadings {
+  const reader = new Readings(queries, archive);
   return async (partId, method, limit) => {
     const ids = await sourcesOf(queries, partId, method);
-    const slices = await Promise.all(
-      ids.map((id) =>
-        queries.selectFrom("tabular_readings").select(["received_us", "data"])
-          .where("source_id", "=", id).orderBy("received_us", "desc").limit(limit).execute()
-      ),
-    );
-    return slices.flat().sort((a, b) => b.received_us - a.received_us).slice(0, limit).map((
-      row,
-    ) => ({
+    const rows = await reader.page(ids, { ...ALL_TIME, newestFirst: true }, { limit });
+    return rows.map((row) => ({
       receivedAt: new Date(row.received_us / 1_000),
       data: JSON.parse(row.data) as JsonObject,
     }));

@@ -16,6 +16,7 @@ import type { SigningSecrets } from "../delivery/signing_secrets.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import { explain } from "./condition.ts";
 import { type Owned, readOwners, writeOwners } from "./owners.ts";
+import type { ArchivedReadings } from "../../data/archive/archived_readings.ts";
 import { countPast } from "./past_counts.ts";
 import type { RecentReadings } from "./recent_readings.ts";
 import type { Trials } from "./trials.ts";
@@ -37,6 +38,7 @@ export interface NotificationFacts {
 export interface TriggerServiceOptions {
   readonly callers: Pick<Callers, "scope">;
   readonly queries: Queries;
+  readonly archive: ArchivedReadings;
   readonly editor: TriggerEditor;
   readonly deliveries: DeliveryLog;
   readonly secrets: SigningSecrets;
@@ -56,7 +58,7 @@ const MOST_OWNERS = 100;
 
 /** `machine.cloud.v1.TriggerService` */
 export function triggerService(options: TriggerServiceOptions): ServiceImpl<typeof TriggerService> {
-  const { callers, queries, editor, deliveries, secrets, recent, trials, clock } = options;
+  const { callers, queries, archive, editor, deliveries, secrets, recent, trials, clock } = options;
   const managed = async (partId: string, context: HandlerContext) => {
     const scope = await callers.scope(context);
     return { part: await scope.part(partId, "manage"), actor: scope.caller.actor };
@@ -94,7 +96,12 @@ export function triggerService(options: TriggerServiceOptions): ServiceImpl<type
       const most = pageSize(BigInt(limit), USUAL_PREVIEW, MOST_PREVIEW);
       const readings = await recent(part.id, method, most);
       const past = since &&
-        await countPast(queries, clock, { partId: part.id, method, condition }, timestampMs(since));
+        await countPast(
+          { queries, archive },
+          clock,
+          { partId: part.id, method, condition },
+          timestampMs(since),
+        );
       return {
         ...(past ? { past: toPast(past) } : {}),
         readings: readings.map(({ receivedAt, data }) => {

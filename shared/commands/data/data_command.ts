@@ -167,7 +167,9 @@ async function settings(
   const before = (await stored.getDataSettings({ organizationId })).settings;
   const retentionDays = numberOf("--retention-days", flags["retention-days"], "forever");
   const quotaMib = numberOf("--quota-mib", flags["quota-mib"], "none");
-  if (retentionDays !== undefined || quotaMib !== undefined) {
+  const archiveDays = numberOf("--archive-after-days", flags["archive-after-days"], "never");
+  if (retentionDays !== undefined || quotaMib !== undefined || archiveDays !== undefined) {
+    const archive = archiveDays === undefined ? before?.archiveAfterDays : archiveDays ?? undefined;
     const days = retentionDays === undefined ? before?.retentionDays : retentionDays ?? undefined;
     const bytes = quotaMib === undefined
       ? before?.quotaBytes
@@ -179,20 +181,24 @@ async function settings(
       settings: {
         ...(days === undefined ? {} : { retentionDays: days }),
         ...(bytes === undefined ? {} : { quotaBytes: bytes }),
+        ...(archive === undefined ? {} : { archiveAfterDays: archive }),
       },
     });
   }
   const { settings, usage } = await stored.getDataSettings({ organizationId });
   const days = settings?.retentionDays;
   const quota = settings?.quotaBytes;
+  const archived = settings?.archiveAfterDays;
   const text = textTable([
     ["kept for", days === undefined ? "ever" : `${days} days`],
     ["quota", quota === undefined ? "none" : `${mib(quota)} MiB`],
     ["readings", `${usage?.readings ?? 0n}, ${mib(usage?.readingBytes ?? 0n)} MiB`],
     ["files", `${usage?.files ?? 0n}, ${mib(usage?.fileBytes ?? 0n)} MiB`],
+    ["old readings", archived === undefined ? "stay" : `to files after ${archived} days`],
   ]);
   const json = {
     retention_days: days ?? null,
+    archive_after_days: archived ?? null,
     quota_bytes: quota === undefined ? null : Number(quota),
     readings: Number(usage?.readings ?? 0n),
     reading_bytes: Number(usage?.readingBytes ?? 0n),

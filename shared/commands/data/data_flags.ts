@@ -67,6 +67,11 @@ export const settingsFlags = {
     placeholder: "DAYS",
     doc: "Delete data so many days after its arrival; `forever` keeps it.",
   },
+  "archive-after-days": {
+    type: "string",
+    placeholder: "DAYS",
+    doc: "Move readings to Parquet files so many days after their capture; `never` leaves them.",
+  },
   "quota-mib": {
     type: "string",
     placeholder: "MIB",
