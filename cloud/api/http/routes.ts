@@ -46,6 +46,8 @@ export interface RoutesOptions {
     header: (name: string) => string | undefined;
     query: (name: string) => string | undefined;
     peer: Peer;
+    /** Aborts when the caller left. */
+    signal: AbortSignal;
   }) => Promise<Response>;
   /** Pages by which people sign in, and the audit log to download. */
   readonly account: (request: Request, peer: Peer) => Promise<Response>;
@@ -174,6 +176,7 @@ export function createRoutes(
     isPage(context.req.path) ? next() : options.data({
       path: piecesOf(context.req.path).slice(1),
       method: methodOf(context.req.raw),
+      signal: context.req.raw.signal,
       header: (name) => context.req.header(name),
       query: (name) => context.req.query(name),
       peer: context.env.peer,

@@ -27,7 +27,7 @@ export async function rig() {
   const { queries } = cloud.folder.database;
   const about = { partId, resourceName: "climate", methodName: "Readings" };
   return {
-    ...{ cloud, clock, sync, data, stored, organizationId, partId, about, queries },
+    ...{ cloud, made, clock, sync, data, stored, organizationId, partId, about, queries },
     upkeep: cloud.services.dataUpkeep,
     /** Temperatures in the order of time, by each way that there is. */
     async read(): Promise<unknown[]> {

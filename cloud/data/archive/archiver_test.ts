@@ -192,3 +192,28 @@ Deno.test("who left does not wait for files", async () => {
   await assert.rejects(plot(it.queries, readings, { ...wanted, signal: filter.signal }), /left/);
   assert.equal(reads, 0);
 });
+
+Deno.test("/data/plot and /data/export read no file for who left", async () => {
+  await using it = await rig();
+  await it.upkeep.archiveOld();
+  // For who waits it is gone.
+  await Deno.remove(it.cloud.path("data-archive"), { recursive: true });
+  const get = async (what: string, signal?: AbortSignal) => {
+    const query: Readonly<Record<string, string>> = {
+      ...{ part_id: it.partId, resource_name: "climate", method_name: "Readings" },
+      path: "readings.temperature",
+    };
+    const answer = await it.cloud.services.dataFiles({
+      ...{ path: [what], method: "GET", query: (name: string) => query[name] },
+      header: (name) => ({ key_id: it.made.api_key_id, key: it.made.api_key })[name],
+      peer: { address: "127.0.0.1", transport: "http", isLoopback: true } as never,
+      ...(signal ? { signal } : {}),
+    });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  for (const what of ["plot", "export"]) {
+    assert.equal(await get(what), 503);
+    assert.equal(await get(what, AbortSignal.abort()), 499);
+  }
+});

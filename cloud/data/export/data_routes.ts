@@ -39,6 +39,8 @@ export interface DataRequest extends HttpSender {
   readonly path: readonly string[];
   readonly method: "GET" | "HEAD";
   readonly query: (name: string) => string | undefined;
+  /** Ends what is read for a caller who left; undefined: who asks waits. */
+  readonly signal?: AbortSignal;
 }
 
 /** Exports at the same moment. */
@@ -85,6 +87,7 @@ export function dataRoutes(options: DataRoutesOptions) {
     try {
       return await answer(request);
     } catch (error) {
+      if (request.signal?.aborted) return refusal(CALLER_LEFT, "the caller went away");
       if (!(error instanceof ConnectError)) throw error;
       return Response.json(
         { error: error.rawMessage, ...reasonOf(error) },
@@ -93,6 +96,9 @@ export function dataRoutes(options: DataRoutesOptions) {
     }
   };
 }
+
+/** Nobody reads it; as web servers log it. */
+const CALLER_LEFT = 499;
 
 const STATUS: Readonly<Partial<Record<Code, number>>> = {
   [Code.InvalidArgument]: 400,
@@ -196,7 +202,11 @@ async function exportOf(
     );
   }
   const { sourceIds, span, name } = await asked(request, scope);
-  const source = await ExportSource.open(queries, readings, { sourceIds, ...span });
+  const source = await ExportSource.open(queries, readings, {
+    sourceIds,
+    ...span,
+    signal: request.signal,
+  });
   const headers = {
     "content-type": CONTENT_TYPES[format],
     "content-disposition": `attachment; filename="${safe(name)}.${format}"`,
@@ -225,6 +235,7 @@ async function plotted(
     path,
     span,
     buckets,
+    signal: request.signal,
   });
   const start = new Date(fromUs / 1_000).toISOString();
   const body = { start, bucket_seconds: widthUs / 1_000_000, ...lists };

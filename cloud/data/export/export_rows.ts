@@ -14,6 +14,7 @@ export interface ExportRow {
 
 export interface ExportQuery extends TimeSpan {
   readonly sourceIds: readonly number[];
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Reads the same rows each time: what arrives after it was opened is left out. */
