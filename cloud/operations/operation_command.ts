@@ -100,9 +100,8 @@ async function moveLargeFiles(
   if (store === undefined) {
     throw new UsageError("--files-to needs the object storage; give --blob-store s3://BUCKET");
   }
-  const { readS3Settings } = await import("../storage/blobs/s3_settings.ts");
   const { moveFiles } = await import("./move/move_files.ts");
-  const objectStorage = readS3Settings(store, (name) => Deno.env.get(name));
+  const objectStorage = await objectStorageOf(store);
   const moved = await moveFiles(
     data,
     { objectStorage, to: place, remove },
@@ -117,6 +116,11 @@ async function moveLargeFiles(
   const text = `${moved.to} has ${count(files)} of ${from}, ${size(bytes)}, compared by SHA-256; ` +
     `${copied} of them were copied now. ${left}`.trimEnd() + "\n";
   return { text: json ? printed(moved) : text, code: 0 };
+}
+
+async function objectStorageOf(store: string) {
+  const { readS3Settings } = await import("../storage/blobs/s3_settings.ts");
+  return readS3Settings(store, (name) => Deno.env.get(name));
 }
 
 async function move(data: string, to: string, deps: MoveDeps): Promise<MoveResult> {
@@ -140,12 +144,13 @@ async function runDoctor(
   flags: Extract<Parsed, { command: "doctor" }>["values"],
   { clock }: { readonly clock: Clock },
 ): Promise<CommandResult> {
-  const url = flags["public-url"];
+  const { "public-url": url, "blob-store": store } = flags;
   const findings = await examine({
     dataDir: flags.data,
     publicUrl: url === undefined ? undefined : parsePublicUrl(url),
     tls: await tlsOf(flags["tls-cert"], flags["tls-key"]),
     smtpUrl: flags["smtp-url"],
+    objectStorage: store === undefined ? undefined : await objectStorageOf(store),
   }, clock);
   const code = findings.some(({ state }) => state === "failed") ? 1 : 0;
   return { text: flags.json ? printed({ findings }) : renderFindings(findings), code };

@@ -10,6 +10,13 @@ const data = {
   },
 } as const;
 
+const blobStore = {
+  "type": "string",
+  "placeholder": "URL",
+  "env": "MACHINE_CLOUD_BLOB_STORE",
+  "doc": "The object storage, as serve is given it.",
+} as const;
+
 const json = { type: "boolean", doc: "Print JSON." } as const;
 
 /** Commands for who runs a cloud. */
@@ -60,12 +67,7 @@ export const operationCommands = {
           "Move large files instead: objects, to the object storage of --blob-store, or folder, " +
           "to the data folder. Also while the cloud is served; nothing is removed.",
       },
-      "blob-store": {
-        type: "string",
-        placeholder: "URL",
-        env: "MACHINE_CLOUD_BLOB_STORE",
-        doc: "The object storage, as serve is given it.",
-      },
+      "blob-store": blobStore,
       "remove": {
         type: "boolean",
         doc: "With --files-to: remove each file where it was, once its copy was compared again.",
@@ -96,6 +98,7 @@ export const operationCommands = {
         env: "MACHINE_CLOUD_SMTP_URL",
         doc: "Mail server that serve is given.",
       },
+      "blob-store": blobStore,
       "json": json,
     },
     footer: "Exit code 1 when something failed.",

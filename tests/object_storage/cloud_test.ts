@@ -10,6 +10,8 @@ import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
+import { examine } from "../../cloud/operations/doctor/doctor.ts";
+import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
 import { S3Server } from "./s3_server.ts";
 
 const MIB = 1024 * 1024;
@@ -180,4 +182,18 @@ Deno.test("old readings lie in the object storage, and queries and pages read th
   assert.equal((await sql()).rawData.length, 4);
   const page = () => it.data.tabularDataByFilter({ dataRequest: { limit: 9n } });
   assert.equal((await page()).data.length, 4);
+
+  const doctor = async (objectStorage?: S3Settings) =>
+    (await examine({ dataDir: it.cloud.path("."), objectStorage }, systemClock))
+      .filter(({ check }) => check === "old readings")
+      .map(({ state, detail }) => `${state}: ${detail}`);
+  assert.match(`${await doctor(server.settings())}`, /^ok: 1 files are there/);
+  assert.match(`${await doctor()}`, /^skipped: 1 files are not in data-archive/);
+  const [{ id } = { id: "" }] = await it.cloud.folder.database.queries.selectFrom("archived_files")
+    .select("id").execute();
+  const { S3Client } = await import("../../cloud/storage/blobs/s3_client.ts");
+  const client = new S3Client(server.settings(), systemClock);
+  await client.send({ method: "DELETE", key: `data-archive/${id}` });
+  const lost = await doctor(server.settings());
+  assert.match(`${lost}`, new RegExp(`^failed: 1 of 1 files .*: ${id} is missing$`));
 });

@@ -2,25 +2,33 @@
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { databaseAddress } from "../../storage/data_folder/database_choice.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import type { PostgresLoad } from "../../storage/postgres/inspect.ts";
+import type { ArchivedFiles, PostgresLoad } from "../../storage/postgres/inspect.ts";
+import { MOST_FILES, NO_FILES } from "./archive_checks.ts";
 import { failed, type Finding, ok, warning } from "./check.ts";
 
 /** How the doctor reads what the cloud left in its table of settings. */
 export type ReadSetting = (name: string) => string | undefined;
+
+export interface PostgresFindings {
+  readonly findings: Finding[];
+  readonly read: ReadSetting;
+  readonly archived: ArchivedFiles;
+}
 
 /** The database of a cloud on PostgreSQL; undefined: this one has SQLite in its folder. */
 export async function checkPostgres(
   dataDir: string,
   known: number,
   clock: Clock,
-): Promise<{ readonly findings: Finding[]; readonly read: ReadSetting } | undefined> {
+): Promise<PostgresFindings | undefined> {
   const text = databaseAddress(dataDir);
   if (text === undefined) return undefined;
   const { parsePostgresAddress } = await import("../../storage/postgres/address.ts");
   const { inspectPostgres } = await import("../../storage/postgres/inspect.ts");
   try {
     const address = parsePostgresAddress(text, dataDir);
-    const { schemaVersion, serverVersion, settings, load } = await inspectPostgres(address);
+    const state = await inspectPostgres(address, MOST_FILES);
+    const { schemaVersion, serverVersion, settings, load, archived } = state;
     const which = `${address.shown} (PostgreSQL ${serverVersion})`;
     return {
       findings: [
@@ -31,12 +39,14 @@ export async function checkPostgres(
         clockFinding(load, clock.now().getTime()),
       ],
       read: (name) => settings.get(name),
+      archived,
     };
   } catch (error) {
     const advice = "machine-cloud cannot serve until this is corrected";
     return {
       findings: [failed("database", toError(error).message, advice)],
       read: () => undefined,
+      archived: NO_FILES,
     };
   }
 }

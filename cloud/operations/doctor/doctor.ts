@@ -2,6 +2,8 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { logMigrations } from "../../fleet/logs/log_migrations.ts";
 import { cloudMigrations } from "../../storage/database/migrations.ts";
 import type { TlsPair } from "../tls/pair.ts";
+import type { S3Settings } from "../../storage/blobs/s3_settings.ts";
+import { checkArchive, sqliteArchive } from "./archive_checks.ts";
 import { failed, type Finding, skipped } from "./check.ts";
 import { checkPostgres } from "./database_checks.ts";
 import {
@@ -21,6 +23,8 @@ export interface DoctorOptions {
   /** The certificate of the cloud, or why it cannot be read. */
   readonly tls?: TlsPair | { readonly unreadable: string } | undefined;
   readonly smtpUrl?: string | undefined;
+  /** Where files are besides the folder, as serve is given it. */
+  readonly objectStorage?: S3Settings | undefined;
 }
 
 /** Looks at everything that a cloud needs, and changes nothing. */
@@ -40,6 +44,13 @@ export async function examine(options: DoctorOptions, clock: Clock): Promise<Fin
     ...await checkKeyFiles(dataDir),
     ...await checkKeyFits(dataDir, read, postgres ? "the database" : "cloud.db"),
     checkClock(dataDir, clock.now(), read),
+    ...await checkArchive({
+      dataDir,
+      archived: postgres?.archived ?? sqliteArchive(dataDir),
+      // Who has one has an id for it.
+      objectStorage: options.objectStorage ??
+        (read("storage_id") === undefined ? undefined : "unknown"),
+    }, clock),
   );
   const publicUrl = options.publicUrl ?? read("public_url");
   if (tls && "unreadable" in tls) {

@@ -76,6 +76,43 @@ Deno.test("examine() says what to do about each fault", () =>
     }
   }));
 
+Deno.test("examine() names files of old readings that are lost or cut", () =>
+  withFolder(async (dataDir) => {
+    const database = SqliteDatabase.open(dataDir);
+    const ids = Array.from({ length: 8 }, () => crypto.randomUUID()).sort();
+    await Deno.mkdir(join(dataDir, "data-archive"), { recursive: true });
+    for (const id of ids) {
+      await database.queries.insertInto("archived_files").values({
+        ...{ id, org_id: "org", part_id: "p", day: 0, readings: 1, reading_bytes: 1 },
+        ...{ size: 9, sha256: "", min_synced_at: 1, max_synced_at: 1 },
+      }).execute();
+      await Deno.writeFile(join(dataDir, "data-archive", id), new Uint8Array(9));
+    }
+    const found = async () => wrong(await examine({ dataDir }, systemClock), "old readings");
+    assert.equal(await found(), undefined);
+    assert.match(
+      renderFindings(await examine({ dataDir }, systemClock)),
+      /^ok +old readings +8 files are there/m,
+    );
+    await Deno.truncate(join(dataDir, "data-archive", ids[0]!), 4);
+    await Deno.remove(join(dataDir, "data-archive", ids[1]!));
+    assert.match(
+      await found() ?? "",
+      new RegExp(`^failed: 2 of 8 files .*: ${ids[0]} has 4 of 9 bytes, ${ids[1]} is missing →`),
+    );
+    for (const id of ids.slice(2)) await Deno.remove(join(dataDir, "data-archive", id));
+    assert.match(
+      await found() ?? "",
+      /^failed: 8 of 8 .* is missing, and 3 others → put them back/,
+    );
+    await database.queries.insertInto("settings").values({ name: "storage_id", value: "x" })
+      .execute();
+    assert.match(await found() ?? "", /^failed: 1 of 8 files .* has 4 of 9 bytes →/);
+    const rendered = renderFindings(await examine({ dataDir }, systemClock));
+    assert.match(rendered, /^skipped +old readings +7 files are not in .*\n.*--blob-store/m);
+    await database.close();
+  }));
+
 Deno.test("examine() tells a clock that is behind what was written", () =>
   withFolder(async (dataDir) => {
     const logs = SqliteLogStore.open(dataDir, systemClock);

@@ -31,6 +31,16 @@ Deno.test({
       assert.match(good["connections"] ?? "", /^ok: \d+ of 21 connections/);
       assert.match(good["locks"] ?? "", /^ok/);
       assert.match(good["database clock"] ?? "", /^ok/);
+      assert.equal(good["old readings"], undefined);
+
+      const id = crypto.randomUUID();
+      await server.query(`set search_path = machine_cloud; insert into archived_files (id, org_id,
+        part_id, day, readings, reading_bytes, size, sha256, min_synced_at, max_synced_at)
+        values ('${id}', 'org', 'part', 0, 1, 1, 9, '', 1, 1)`);
+      assert.match(
+        (await states())["old readings"] ?? "",
+        new RegExp(`^failed: 1 of 1 files .*: ${id} is missing`),
+      );
 
       const later = new FakeClock(new Date(Date.now() + 60_000).toISOString());
       assert.match(

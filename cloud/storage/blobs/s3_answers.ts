@@ -23,6 +23,8 @@ export interface Listed {
   readonly atMs: number;
   /** Of uploads only. */
   readonly uploadId: string;
+  /** Bytes; of objects only. */
+  readonly size: number;
 }
 
 /** One page of a list. */
@@ -73,6 +75,7 @@ function listed(block: string, time: string): Listed {
     key: textOf(block, "Key") ?? "",
     atMs: Date.parse(textOf(block, time) ?? ""),
     uploadId: textOf(block, "UploadId") ?? "",
+    size: Number(textOf(block, "Size") ?? NaN),
   };
 }
 

@@ -62,6 +62,13 @@ export class S3BlobStore implements BlobStore {
     for await (const { id } of this.#list(this.#pages("max-keys"), readObjects)) yield id;
   }
 
+  /** All that are there, by id, with their bytes. @throws {BlobStorageError} */
+  async *sizes(): AsyncIterable<{ readonly id: string; readonly size: number }> {
+    for await (const { id, entry } of this.#list(this.#pages("max-keys"), readObjects)) {
+      yield { id, size: entry.size };
+    }
+  }
+
   /** @throws {BlobStorageError} */
   async sweep(isKnown: (id: string) => Promise<boolean>, now: Date): Promise<number> {
     await this.claim();

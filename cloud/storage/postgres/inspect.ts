@@ -1,5 +1,7 @@
+import type { Client } from "pg";
 import type { PostgresAddress } from "./address.ts";
 import { clientConfig } from "./connect.ts";
+import { archiveMigration } from "../database/archive_migration.ts";
 import { openingFailure } from "./failures.ts";
 
 /** What a database has, looked at without a change. */
@@ -11,6 +13,15 @@ export interface PostgresState {
   /** The table of settings. */
   readonly settings: ReadonlyMap<string, string>;
   readonly load: PostgresLoad;
+  readonly archived: ArchivedFiles;
+}
+
+/** Files of old readings that the database names. */
+export interface ArchivedFiles {
+  /** Those of the least ids. */
+  readonly files: readonly { readonly id: string; readonly size: number }[];
+  /** All. */
+  readonly count: number;
 }
 
 /** How the server is doing. */
@@ -41,8 +52,14 @@ const LOAD = `select
   pg_is_in_recovery()::int as standby,
   (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`;
 
-/** @throws {StoreError} or {FileError} when it cannot be looked at, with one line for the operator. */
-export async function inspectPostgres(address: PostgresAddress): Promise<PostgresState> {
+/**
+ * @param mostFiles of old readings that are listed
+ * @throws {StoreError} or {FileError} when it cannot be looked at, with one line for the operator.
+ */
+export async function inspectPostgres(
+  address: PostgresAddress,
+  mostFiles = 0,
+): Promise<PostgresState> {
   const config = await clientConfig(address);
   const { default: pg } = await import("pg");
   const client = new pg.Client(config);
@@ -68,7 +85,8 @@ export async function inspectPostgres(address: PostgresAddress): Promise<Postgre
       nowMs: of("now_ms"),
     };
     if (tables.length === 0) {
-      return { schemaVersion: 0, serverVersion, settings: new Map(), load };
+      const archived = { files: [], count: 0 };
+      return { schemaVersion: 0, serverVersion, settings: new Map(), load, archived };
     }
     const { rows: [newest] } = await client.query<{ version: number | null }>(
       "select max(version) as version from schema_migrations",
@@ -78,10 +96,24 @@ export async function inspectPostgres(address: PostgresAddress): Promise<Postgre
       "select name, value from settings",
     );
     const settings = new Map(rows.map(({ name, value }) => [name, value]));
-    return { schemaVersion, serverVersion, settings, load };
+    const archived = schemaVersion < archiveMigration.version
+      ? { files: [], count: 0 }
+      : await archivedFiles(client, mostFiles);
+    return { schemaVersion, serverVersion, settings, load, archived };
   } catch (error) {
     throw openingFailure(error, address);
   } finally {
     await client.end().catch(() => undefined); // what failed before is reported
   }
+}
+
+async function archivedFiles(client: Client, most: number): Promise<ArchivedFiles> {
+  const { rows } = await client.query<{ id: string; size: number }>(
+    `select id, size::float8 as size from archived_files order by id collate "C" limit $1`,
+    [most],
+  );
+  const { rows: [all] } = await client.query<{ count: number }>(
+    "select count(*)::float8 as count from archived_files",
+  );
+  return { files: rows, count: all?.count ?? 0 };
 }
