@@ -63,8 +63,24 @@ async function inFolder(body: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-/** Compiles without an output. @throws Error with what the compiler said */
-async function checks(folder: string): Promise<(file: string) => Promise<void>> {
+type Compile = (args: readonly string[]) => Promise<unknown>;
+
+/** For a Cortex-M, whose C library is that of the kit. */
+const forArm: Compile = (args) =>
+  run("arm-none-eabi-gcc", ["-mcpu=cortex-m3", "-mthumb", "-fsyntax-only", ...args]);
+
+/** For a RISC-V as some chips of the family have, by another compiler. */
+async function forRiscv(folder: string): Promise<Compile> {
+  const { compile } = await zigToolchain(ROOT, await findZig(ROOT), {
+    name: "riscv32",
+    platform: "",
+    compiler: ["-target", "riscv32-linux-musl", "-mcpu=generic_rv32+m+a+c"],
+  });
+  return (args) => compile(["-Os", "-c", ...args, "-o", join(folder, `${crypto.randomUUID()}.o`)]);
+}
+
+/** Compiles a source. @throws Error with what the compiler said */
+async function checks(folder: string, compile: Compile): Promise<(file: string) => Promise<void>> {
   await writeKit(join(folder, "kit"));
   await writeGenerated(join(folder, "generated"));
   const sources = await fetchAll(FIRMWARE_RECIPES, ROOT);
@@ -75,7 +91,7 @@ async function checks(folder: string): Promise<(file: string) => Promise<void>> 
     ])
   );
   const args = [
-    ..."-mcpu=cortex-m3 -mthumb -std=gnu11 -fsyntax-only -DESP_PLATFORM".split(" "),
+    ..."-std=gnu11 -DESP_PLATFORM".split(" "),
     ...OWN_FLAGS,
     ...esp32Flags({ version: "1.0.0", commit: "0123456" }).own,
     '-DMBEDTLS_USER_CONFIG_FILE="mbedtls_user.h"',
@@ -83,7 +99,7 @@ async function checks(folder: string): Promise<(file: string) => Promise<void>> 
     ...[`-I${join(folder, "generated")}`, "-isystem", join(folder, "kit"), ...libraries],
   ];
   return async (file) => {
-    await run("arm-none-eabi-gcc", [...args, file]);
+    await compile([...args, file]);
   };
 }
 
@@ -92,14 +108,16 @@ Deno.test({
   ignore,
   fn: () =>
     inFolder(async (folder) => {
-      const check = await checks(folder);
+      const compilers = [forArm, await forRiscv(folder)];
       const files = await Promise.all(
         ["esp32/main", "device", "native"].map((below) =>
           sourcesOf(join(ROOT, "micro/hosts", below))
         ),
       );
       assert.ok(files.every((each) => each.length > 0));
-      await forEachAtOnce(files.flat(), check);
+      for (const compile of compilers) {
+        await forEachAtOnce(files.flat(), await checks(folder, compile));
+      }
     }),
 });
 
@@ -108,7 +126,7 @@ Deno.test({
   ignore,
   fn: () =>
     inFolder(async (folder) => {
-      const check = await checks(folder);
+      const check = await checks(folder, forArm);
       const text = await Deno.readTextFile(join(HOST, "main/chip.c"));
       const wrong = join(folder, "chip.c");
       await Deno.writeTextFile(

@@ -9,7 +9,7 @@ import { noSourcesBecause } from "../../tools/micro/sources.ts";
 import { findZig } from "../../tools/micro/zig.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { Program } from "../e2e/program.ts";
-import type { Rig } from "../e2e/rig.ts";
+import { eventually, type Rig } from "../e2e/rig.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 
 /** Where the board finds the host that runs the emulator. */
@@ -111,11 +111,26 @@ export async function boardOf(
   return { board, front };
 }
 
+/** Bytes of its heap: least of some readings in a row, as the engine collects its garbage now and then. */
+export async function heapOf(rig: Rig, deadlineMs: number): Promise<number> {
+  const used = new Map<unknown, number>();
+  await eventually("readings of the memory", async () => {
+    const { readings } = await rig.liveStatus();
+    const host = readings.find(({ name }) => name === "host")?.readings;
+    if (host) used.set(host["uptime_seconds"], Number(host["memory_used"]));
+    return used.size >= 10;
+  }, deadlineMs);
+  // The first one may be of before.
+  return Math.min(...[...used.values()].slice(1));
+}
+
 /** TLS in front of a plain server of this host, as a board reaches it. */
 export class TlsFront implements AsyncDisposable {
   readonly url: string;
   readonly #listener: Deno.TlsListener;
   readonly #connections = new Set<Deno.Conn>();
+  /** Connections so far that got through. */
+  opened = 0;
 
   private constructor(
     readonly rootPem: string,
@@ -171,8 +186,11 @@ export class TlsFront implements AsyncDisposable {
     }
   }
 
-  async #pipe(outer: Deno.Conn): Promise<void> {
+  async #pipe(outer: Deno.TlsConn): Promise<void> {
     this.#connections.add(outer);
+    // Only after the handshake.
+    if (!await handshake(outer)) return void this.#connections.delete(outer);
+    this.opened++;
     const inner = await Deno.connect({ hostname: "127.0.0.1", port: this.to() })
       .catch(() => undefined);
     if (inner) {
@@ -186,6 +204,11 @@ export class TlsFront implements AsyncDisposable {
     close(outer);
     this.#connections.delete(outer);
   }
+}
+
+/** Whether its peer finished the handshake. */
+async function handshake(connection: Deno.TlsConn): Promise<boolean> {
+  return await connection.handshake().then(() => true, () => (close(connection), false));
 }
 
 function close(connection: Deno.Conn): void {

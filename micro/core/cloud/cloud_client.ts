@@ -13,7 +13,7 @@ import {
 } from "../proto/codec.ts";
 import { methodTypes } from "../proto/fields.ts";
 import { envelopeHead, Envelopes } from "../rpc/envelopes.ts";
-import { Code, type CodeName, RpcError } from "../rpc/errors.ts";
+import { Code, type CodeName, RpcError, textOf } from "../rpc/errors.ts";
 
 /** Largest answer of the cloud: a configuration, mostly. Bytes. */
 export const MOST_ANSWER_BYTES = 96 * 1024;
@@ -97,7 +97,7 @@ export class CloudClient {
         },
       });
     } catch (error) {
-      throw error instanceof RpcError ? error : new RpcError("unavailable", String(error));
+      throw error instanceof RpcError ? error : new RpcError("unavailable", textOf(error));
     } finally {
       if (silence !== undefined) this.host.clearTimer(silence);
     }
@@ -166,8 +166,8 @@ export class CloudClient {
       body: encodeMessage(types.input, input as Fields),
       timeoutMs: CALL_TIMEOUT_MS,
       most: MOST_ANSWER_BYTES,
-    }).catch((error: Error) => {
-      throw new RpcError("unavailable", error.message);
+    }).catch((error) => {
+      throw new RpcError("unavailable", textOf(error));
     });
     this.#setClock(response.headers.get("date"));
     if (response.status !== 200) throw failureOf(response.status, response.body);

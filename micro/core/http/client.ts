@@ -116,7 +116,7 @@ export class HttpClient {
         try {
           this.#parser?.push(bytes);
         } catch (error) {
-          this.#fail(error as Error);
+          this.#fail(error);
         }
       },
       onEnd: () => {
@@ -124,7 +124,7 @@ export class HttpClient {
         try {
           this.#parser?.end();
         } catch (error) {
-          this.#fail(error as Error);
+          this.#fail(error);
         }
         this.#fail(new ClosedEarly("the server closed the connection"));
       },
@@ -177,7 +177,7 @@ export class HttpClient {
     exchange.resolve({ status, headers, body: concat(exchange.parts) });
   }
 
-  #fail(error: Error): void {
+  #fail(error: unknown): void {
     this.#drop();
     const exchange = this.#exchange;
     if (!exchange) return;
@@ -204,7 +204,7 @@ interface Exchange {
   readonly request: HttpRequest;
   readonly reader: StreamReader | undefined;
   readonly resolve: (response: HttpResponse) => void;
-  readonly reject: (error: Error) => void;
+  readonly reject: (error: unknown) => void;
   readonly timer: TimerId;
   readonly parts: Uint8Array[];
   head: { readonly status: number; readonly headers: ReadonlyMap<string, string> } | undefined;

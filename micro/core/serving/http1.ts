@@ -3,7 +3,7 @@ import { utf8 } from "../bytes/utf8.ts";
 import type { Connection } from "../host/host.ts";
 import { type Head, HttpError, HttpParser } from "../http/parser.ts";
 import { envelopeHead } from "../rpc/envelopes.ts";
-import { Code, type CodeName, RpcError, toRpcError } from "../rpc/errors.ts";
+import { Code, type CodeName, RpcError, textOf, toRpcError } from "../rpc/errors.ts";
 import type { Admitted, Coding, Services } from "./services.ts";
 
 /** How a call is written over HTTP/1.1. */
@@ -91,12 +91,10 @@ export class Http1Connection {
       const answer = this.#request && refused instanceof RpcError
         ? failure(this.#request.protocol, refused)
         : response(
-          error instanceof HttpError ? error.status : 400,
+          error instanceof HttpError ? error.status : error === null ? 503 : 400,
           "text/plain",
           [],
-          utf8(
-            `${(error as Error).message}\n`,
-          ),
+          utf8(`${textOf(error)}\n`),
         );
       this.#inTurn(() => Promise.resolve(answer));
       this.#answers.then(() => this.connection.end());

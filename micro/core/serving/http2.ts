@@ -19,7 +19,7 @@ import { HpackDecoder } from "../../../shared/rpc/h2/hpack.ts";
 import { concat } from "../bytes/bytes.ts";
 import type { Connection, Host } from "../host/host.ts";
 import { envelopeHead } from "../rpc/envelopes.ts";
-import { Code, RpcError, toRpcError } from "../rpc/errors.ts";
+import { Code, RpcError, textOf, toRpcError } from "../rpc/errors.ts";
 import { escapeMessage, unwrap } from "./http1.ts";
 import { Floods } from "./http2_floods.ts";
 import { headerBlock } from "./http2_headers.ts";
@@ -47,7 +47,11 @@ interface Stream {
 
 /** Answers native gRPC over one connection of HTTP/2 (RFC 9113): unary calls only. */
 export class Http2Connection {
-  readonly #frames = new FrameCutter((...frame) => this.#frame(...frame));
+  #frames: FrameCutter | undefined = new FrameCutter(
+    (...frame) => this.#frame(...frame),
+    // One more than has to be: buffers of another size are not kept for later.
+    FRAME_BYTES + 1,
+  );
   readonly #hpack = new HpackDecoder();
   readonly #streams = new Map<number, Stream>();
   #prefaceLeft = PREFACE.length;
@@ -87,6 +91,8 @@ export class Http2Connection {
   close(): void {
     this.#over = true;
     this.#streams.clear();
+    // It holds this one, and a circle waits for the engine's next collection.
+    this.#frames = undefined;
   }
 
   push(bytes: Uint8Array): void {
@@ -94,10 +100,10 @@ export class Http2Connection {
     const skip = Math.min(this.#prefaceLeft, bytes.length);
     this.#prefaceLeft -= skip;
     try {
-      this.#frames.push(bytes.subarray(skip), () => !this.#over);
+      this.#frames?.push(bytes.subarray(skip), () => !this.#over);
     } catch (error) {
       const code = error instanceof ProtocolError ? error.code : ErrorCode.internalError;
-      this.host.log(`debug serving: HTTP/2: ${String(error)}`);
+      this.host.log(`debug serving: HTTP/2: ${textOf(error)}`);
       const payload = new Uint8Array(8);
       writeUint32(payload, 0, this.#lastId);
       writeUint32(payload, 4, code);

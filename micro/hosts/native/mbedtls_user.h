@@ -53,3 +53,6 @@
 #undef MBEDTLS_ECP_DP_BP384R1_ENABLED
 #undef MBEDTLS_ECP_DP_BP512R1_ENABLED
 #undef MBEDTLS_ECP_DP_CURVE448_ENABLED
+
+// tls_buffers.c makes those of idle connections small, and this has the library know their sizes.
+#define MBEDTLS_SSL_VARIABLE_BUFFER_LENGTH

@@ -1,4 +1,5 @@
 import { type Running, start, type StartOptions } from "../../core/main.ts";
+import { textOf } from "../../core/rpc/errors.ts";
 import type { ProgramParts } from "../../core/project.ts";
 import { nativeHost } from "./host.ts";
 import type { Dispatch, Native } from "./native.ts";
@@ -23,7 +24,7 @@ export function nativeProgram(
         ...(updateKey === undefined ? {} : { updateKey }),
       });
     } catch (error) {
-      native.log(`machine-micro-server: ${error instanceof Error ? error.message : String(error)}`);
+      native.log(`machine-micro-server: ${textOf(error)}`);
       return undefined;
     }
     return dispatch;

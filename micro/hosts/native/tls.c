@@ -12,9 +12,11 @@
 
 #include "platform.h"
 #include "sockets.h"
+#include "tls_buffers.h"
 
 struct tls {
   mbedtls_ssl_context ssl;
+  tls_buffers buffers;
   int fd;
   int last;
   // What a write that has to be done again was about.
@@ -162,13 +164,18 @@ int tls_handshake(tls *of) {
   int result = mbedtls_ssl_handshake(&of->ssl);
   if (result) return result_of(of, result);
   forget_certificate(&of->ssl);
+  tls_buffers_shrink(&of->ssl, &of->buffers);
   return 0;
 }
 
 int tls_read(tls *of, uint8_t *bytes, size_t length) {
+  if (!tls_buffers_grow(&of->ssl, &of->buffers, true)) {
+    return result_of(of, MBEDTLS_ERR_SSL_ALLOC_FAILED);
+  }
   for (;;) {
     int result = mbedtls_ssl_read(&of->ssl, bytes, length);
     if (result == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET) continue;
+    tls_buffers_shrink(&of->ssl, &of->buffers);
     if (result >= 0) return result;
     // A connection that is cut off without a word of TLS may have lost bytes, which HTTP notices.
     if (result == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY || result == MBEDTLS_ERR_SSL_CONN_EOF) return 0;
@@ -177,8 +184,12 @@ int tls_read(tls *of, uint8_t *bytes, size_t length) {
 }
 
 int tls_write(tls *of, const uint8_t *bytes, size_t length) {
+  if (!tls_buffers_grow(&of->ssl, &of->buffers, false)) {
+    return result_of(of, MBEDTLS_ERR_SSL_ALLOC_FAILED);
+  }
   // What could not be sent has to be given again with the same length.
   int result = mbedtls_ssl_write(&of->ssl, bytes, of->again ? of->again : length);
+  tls_buffers_shrink(&of->ssl, &of->buffers);
   if (result >= 0) {
     of->again = 0;
     return result;
@@ -192,7 +203,7 @@ bool tls_pending(tls *of) {
 }
 
 void tls_end(tls *of) {
-  mbedtls_ssl_close_notify(&of->ssl);
+  if (tls_buffers_grow(&of->ssl, &of->buffers, false)) mbedtls_ssl_close_notify(&of->ssl);
 }
 
 const char *tls_problem(tls *of) {
