@@ -1,5 +1,8 @@
+import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cluster } from "./cluster.ts";
+import type { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { type Cluster, DEADLINE } from "./cluster.ts";
 
 /** Programs and a machine that use a cluster, and what of it was acknowledged. */
 export class Load {
@@ -7,11 +10,21 @@ export class Load {
   readonly readings = new Set<number>();
   saved = 0;
 
-  constructor(
+  private constructor(
     private readonly cluster: Cluster,
     private readonly tokens: { readonly machine: string; readonly person: string },
     private readonly receiverUrl: string,
   ) {}
+
+  /** Saves the first configuration, with a trigger that notifies the receiver of each reading. */
+  static async on(cluster: Cluster, receiver: TestReceiver): Promise<Load> {
+    const { made } = cluster;
+    const machine = await cluster.token("robot-secret", made.part_id, made.part_secret);
+    const person = await cluster.token("api-key", made.api_key_id, made.api_key);
+    const load = new Load(cluster, { machine, person }, receiver.origin);
+    await load.#saveOnce(0);
+    return load;
+  }
 
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#log(signal), this.#upload(signal), this.#save(signal)]);
@@ -57,12 +70,45 @@ export class Load {
 
   async #save(signal: AbortSignal): Promise<void> {
     for (let n = 1; !signal.aborted; n++) {
-      await this.save(n);
+      await this.#saveOnce(n);
       await sleep(100);
     }
   }
 
-  async save(n: number): Promise<void> {
+  /**
+   * Whether all that was acknowledged is there, once, and everybody was notified.
+   *
+   * @returns how many notifications were delivered
+   */
+  async check(receiver: TestReceiver): Promise<number> {
+    const { cluster } = this;
+    const query = (sql: string) => cluster.database.query(`set search_path=machine_cloud; ${sql}`);
+    const lines = (await query("select message from log_lines where message like 'line %'"))
+      .split("\n");
+    assert.deepEqual([...this.lines].filter((line) => !lines.includes(line)), [], "lines lost");
+    assert.equal(new Set(lines).size, lines.length, "a line is there twice");
+    const rows = (await query("select data from tabular_readings")).split("\n");
+    const readings = rows.map((text) => JSON.parse(text).readings?.n as number);
+    assert.deepEqual([...this.readings].filter((n) => !readings.includes(n)), [], "readings lost");
+    assert.equal(new Set(readings).size, readings.length, "a reading is there twice");
+    const part = await cluster.insist(
+      "viam.app.v1.AppService/GetRobotPart",
+      this.tokens.person,
+      { id: this.#partId },
+    ) as { part: { robotConfig: { n: number } } };
+    assert.equal(part.part.robotConfig.n, this.saved);
+    const pending = "select count(*) from deliveries where state = 'pending'";
+    await waitFor(async () => await query(pending) === "0", DEADLINE);
+    const delivered = Number(
+      await query("select count(*) from deliveries where state='delivered'"),
+    );
+    const ids = new Set(receiver.requests.map(({ headers }) => headers.get("webhook-id")));
+    assert.ok(delivered > 0);
+    assert.ok(ids.size >= delivered, `${ids.size} of ${delivered} notifications arrived`);
+    return delivered;
+  }
+
+  async #saveOnce(n: number): Promise<void> {
     const notifications = [
       { type: "webhook", value: this.receiverUrl, seconds_between_notifications: 0 },
     ];

@@ -1,5 +1,4 @@
 /** Two nodes of one cloud, killed and stopped at random while programs and machines use them. */
-import assert from "node:assert/strict";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
@@ -27,12 +26,7 @@ Deno.test({
     await machines.call();
     await trainings.takesOver();
     await machines.call();
-    const { made } = cluster;
-    const load = new Load(cluster, {
-      machine: await cluster.token("robot-secret", made.part_id, made.part_secret),
-      person: await cluster.token("api-key", made.api_key_id, made.api_key),
-    }, receiver.origin);
-    await load.save(0);
+    const load = await Load.on(cluster, receiver);
     const over = new AbortController();
     const loading = Promise.all([load.run(over.signal), trainings.run(over.signal)]);
     for (let kill = 0; kill < KILLS; kill++) {
@@ -43,31 +37,7 @@ Deno.test({
     await machines.call();
     over.abort();
     await loading;
-    const query = (sql: string) => cluster.database.query(`set search_path=machine_cloud; ${sql}`);
-    const lines = (await query("select message from log_lines where message like 'line %'"))
-      .split("\n");
-    assert.deepEqual([...load.lines].filter((line) => !lines.includes(line)), [], "lines lost");
-    assert.equal(new Set(lines).size, lines.length, "a line is there twice");
-    const rows = (await query("select data from tabular_readings")).split("\n");
-    const readings = rows.map((text) => JSON.parse(text).readings?.n as number);
-    assert.deepEqual([...load.readings].filter((n) => !readings.includes(n)), [], "readings lost");
-    assert.equal(new Set(readings).size, readings.length, "a reading is there twice");
-    const part = await cluster.insist(
-      "viam.app.v1.AppService/GetRobotPart",
-      await cluster.token("api-key", made.api_key_id, made.api_key),
-      { id: made.part_id },
-    ) as { part: { robotConfig: { n: number } } };
-    assert.equal(part.part.robotConfig.n, load.saved);
-    await waitFor(
-      async () => await query("select count(*) from deliveries where state = 'pending'") === "0",
-      DEADLINE,
-    );
-    const delivered = Number(
-      await query("select count(*) from deliveries where state='delivered'"),
-    );
-    const ids = new Set(receiver.requests.map(({ headers }) => headers.get("webhook-id")));
-    assert.ok(delivered > 0);
-    assert.ok(ids.size >= delivered, `${ids.size} of ${delivered} notifications arrived`);
+    const delivered = await load.check(receiver);
     const { completed, cut } = await trainings.check();
     process.stderr.write(
       `${KILLS} kills: ${load.lines.size} lines, ${load.readings.size} readings, ${load.saved} ` +

@@ -1,0 +1,58 @@
+/** The node that leads is stopped, and wakes up when another one leads. */
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
+import { ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { Cluster, DEADLINE } from "./cluster.ts";
+import { Load } from "./cluster_load.ts";
+
+/** How long it sleeps when another one leads: `PAUSE_S=60` for a long one. */
+const PAUSE_S = Number(Deno.env.get("PAUSE_S") ?? 0);
+
+Deno.test({
+  name: "a leader that stood still leads no more, and nothing is lost or there twice",
+  ignore: ignoreWithout(import.meta.url, "postgresql"),
+  async fn() {
+    await using receiver = TestReceiver.start();
+    await using cluster = await Cluster.start(["--allow-private-webhooks"]);
+    const load = await Load.on(cluster, receiver);
+    const over = new AbortController();
+    const loading = load.run(over.signal);
+    const more = (count: () => number, by: number) => {
+      const before = count();
+      return waitFor(() => count() > before + by, DEADLINE);
+    };
+    const notified = () => receiver.requests.length;
+    await Promise.all([more(() => load.lines.size, 30), more(notified, 3)]);
+
+    const paused = await cluster.leader();
+    const firstTerm = await term(cluster);
+    const program = cluster.program(paused);
+    program.signal("SIGSTOP");
+    await waitFor(async () => await term(cluster) > firstTerm, DEADLINE);
+    assert.equal(await cluster.leader(), 1 - paused);
+    // The other one serves and notifies alone.
+    await Promise.all([more(() => load.lines.size, 30), more(notified, 3)]);
+    await sleep(PAUSE_S * 1_000);
+
+    program.signal("SIGCONT");
+    await program.waitForLine(/this node does not lead any more/, DEADLINE.deadlineMs);
+    await waitFor(() => cluster.balancer.ready.size === 2, DEADLINE);
+    await Promise.all([more(() => load.lines.size, 30), more(notified, 3)]);
+
+    over.abort();
+    await loading;
+    await load.check(receiver);
+    const ids = receiver.requests.map(({ headers }) => headers.get("webhook-id"));
+    // What a leader has sent when it stands still is sent once more by the next one.
+    const most = 1 + await term(cluster) - firstTerm;
+    const often = Map.groupBy(ids, (id) => id).values().filter(({ length }) => length > most);
+    assert.deepEqual([...often], [], `notifications that came more than ${most} times`);
+  },
+});
+
+/** Counts who led. */
+async function term(cluster: Cluster): Promise<number> {
+  return Number(await cluster.database.query("select term from machine_cloud.node_leader"));
+}
