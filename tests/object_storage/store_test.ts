@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { openObjectStorage } from "../../cloud/storage/blobs/open_object_storage.ts";
 import { S3BlobStore } from "../../cloud/storage/blobs/s3_blob_store.ts";
-import { S3Client } from "../../cloud/storage/blobs/s3_client.ts";
+import { type S3Answer, S3Client } from "../../cloud/storage/blobs/s3_client.ts";
 import { S3Reader } from "../../cloud/storage/blobs/s3_reader.ts";
 import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
 import {
@@ -249,3 +249,34 @@ Deno.test("S3BlobStore.sweep() removes what is old and has no row, from all page
   const asked = (await server.requests()).filter((request) => request.includes("continuation"));
   assert.equal(asked.length, 4);
 });
+
+Deno.test("S3BlobStore.sweep() goes by the rows where the storage's list is late", async () => {
+  await using server = await S3Server.start();
+  const client = new LateClient(server.settings(), systemClock);
+  const store = new S3BlobStore(client, "data-files", () => Promise.resolve());
+  const [kept, orphan, removed, later] = [1, 2, 3, 4].map(() => crypto.randomUUID());
+  for (const id of [kept!, orphan!, removed!]) await store.receive(id, pieces(10), MOST);
+  await client.stopLists(client.keyOf("data-files/"));
+  await store.remove(removed!);
+  await store.receive(later!, pieces(10), MOST);
+  const isKnown = (id: string) => Promise.resolve(id === kept || id === later);
+  await store.sweep(isKnown, new Date(Date.now() + 2 * HOUR_MS));
+  const expected = [kept, later].map((id) => `site/data-files/${id}`).sort();
+  assert.deepEqual((await left(server)).objects, expected);
+});
+
+/** Lists what there was: objects that are gone, and none that came since. */
+class LateClient extends S3Client {
+  #earlier: S3Answer | undefined;
+
+  async stopLists(prefix: string): Promise<void> {
+    this.#earlier = await super.send({
+      ...{ method: "GET", key: "", query: { "list-type": "2", prefix } },
+    });
+  }
+
+  override async send(...request: Parameters<S3Client["send"]>): Promise<S3Answer> {
+    const isList = request[0].query?.["list-type"] !== undefined;
+    return isList && this.#earlier || await super.send(...request);
+  }
+}
