@@ -5,6 +5,8 @@
 import { configProblems } from "../texts/config_problems.ts";
 import { problems } from "../texts/problems.ts";
 import { AT_PLACE, type Row, WHOLE } from "./problem_sentences.ts";
+import { QUERY } from "./query_sentences.ts";
+import { REGEX } from "./regex_sentences.ts";
 import type { Text, Values } from "../texts/text.ts";
 
 type Said = readonly [text: Text, values: Values];
@@ -17,6 +19,15 @@ const KINDS: Readonly<Record<string, readonly [alone: Text, amongOthers: Text]>>
   "true or false": [problems.noBoolean, configProblems.boolean],
   list: [problems.noList, configProblems.list],
   object: [problems.noObject, configProblems.object],
+};
+
+/** What a condition of a trigger calls a value, in the middle of a sentence. */
+const VALUES: Readonly<Record<string, Text>> = {
+  "a list": configProblems.aList,
+  "an object": configProblems.anObject,
+  "true or false": configProblems.boolean,
+  "a number": configProblems.aNumber,
+  "a text": configProblems.aText,
 };
 
 const PROBLEM =
@@ -32,7 +43,7 @@ const LONGEST_PROBLEM = 2_000;
 /** All that a text of the cloud says, in the viewer's language; undefined: some of it is not known. */
 export function foundProblem(text: string, say: Say): string | undefined {
   if (text.length > LONGEST) return undefined;
-  const whole = matching(WHOLE, text);
+  const whole = matching(WHOLE, text, say) ?? matching(QUERY, text, say);
   if (whole) return say(...whole);
   const all = text.replace(/^with its fragments: /, "").split(/(?<=\)); (?=\S+: |and )/)
     .map((each) => oneProblem(each, say));
@@ -47,7 +58,7 @@ function oneProblem(text: string, say: Say): Said | undefined {
   if (more) return [problems.more, more as Values];
   const { at = "", message = "", found = "", allowed = "" } = PROBLEM.exec(text)?.groups ?? {};
   const values = { at, found, allowed };
-  const known = matching(AT_PLACE, message);
+  const known = matching(AT_PLACE, message, say);
   if (known) return [known[0], { ...values, ...known[1] }];
   if (message === "this is the wrong kind of value") {
     const alone = KINDS[allowed]?.[0];
@@ -67,10 +78,24 @@ function oneProblem(text: string, say: Say): Said | undefined {
   return n !== undefined && most !== undefined ? [problems.nameLong, { at, n, most }] : undefined;
 }
 
-function matching(table: readonly Row[], text: string): Said | undefined {
+function matching(table: readonly Row[], text: string, say: Say): Said | undefined {
   for (const [pattern, words] of table) {
     const match = pattern.exec(text);
-    if (match) return [words, (match.groups ?? {}) as Values];
+    if (match) return [words, worded(match.groups ?? {}, say)];
   }
   return undefined;
+}
+
+/** Parts of a sentence that are words of the cloud themselves. */
+function worded(groups: Readonly<Record<string, string | undefined>>, say: Say): Values {
+  const { why, name, kind, wanted } = groups;
+  const values = { ...groups } as Record<string, string>;
+  const reason = why === undefined ? undefined : matching(REGEX, why, say);
+  if (reason) values["why"] = say(...reason);
+  if (name === "the reading's value") values["name"] = say(configProblems.onlyValue, {});
+  for (const [key, text] of Object.entries({ kind, wanted })) {
+    const known = VALUES[text ?? ""];
+    if (known) values[key] = say(known, {});
+  }
+  return values;
 }

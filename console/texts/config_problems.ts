@@ -119,6 +119,28 @@ export const configProblems = {
     "{at}: Der Wert fehlt, mit dem verglichen wird.",
   ],
   noField: ["{at}: the object names no field.", "{at}: Das Objekt nennt kein Feld."],
+  notComparable: [
+    "{name} is {kind}, which cannot be compared.",
+    "{name} ist {kind} und nicht vergleichbar.",
+  ],
+  notANumber: ["{name} is not a number (NaN).", "{name} ist keine Zahl (NaN)."],
+  otherKind: [
+    "{name} is {kind}, the condition has {wanted}.",
+    "{name} ist {kind}; in der Bedingung steht {wanted}.",
+  ],
+  noOrder: [
+    "{operator} cannot compare with true or false.",
+    "{operator} kann nicht mit true oder false vergleichen.",
+  ],
+  muchText: [
+    "{name} has {n} characters, too much for this pattern together with what came with it.",
+    "{name} hat {n} Zeichen, zu viel für dieses Muster zusammen mit dem, was mitkam.",
+  ],
+  onlyValue: ["The reading's value", "Der Wert des Messwerts"],
+  aList: ["a list", "eine Liste"],
+  anObject: ["an object", "ein Objekt"],
+  aNumber: ["a number", "eine Zahl"],
+  aText: ["a text", "ein Text"],
   incomparable: [
     "{at} cannot be compared; give a number, a text, true or false.",
     "{at} ist nicht vergleichbar; geben Sie eine Zahl, einen Text, true oder false an.",

@@ -127,6 +127,18 @@ export const control = {
     "Diese Konsole kennt die Methoden von {api} nicht. SDKs und machine call können sie nutzen.",
   ],
   badJson: ["{field}: {error}", "{field}: {error}"],
+  noNumber: [
+    "{field}: “{text}” is not a number that can stand there.",
+    "{field}: „{text}“ ist keine Zahl, die dort stehen kann.",
+  ],
+  badArguments: [
+    "The arguments do not fit the method: {error}",
+    "Die Argumente passen nicht zur Methode: {error}",
+  ],
+  noCommand: [
+    "A command is an object, in { }.",
+    "Ein Befehl ist ein Objekt, in { }.",
+  ],
   asJson: ["{field}, as JSON", "{field}, als JSON"],
   yes: ["yes", "ja"],
   no: ["no", "nein"],

@@ -67,7 +67,7 @@ Deno.test({
     await card("board").getByLabel("pin", { exact: true }).last().fill("7");
     await card("board").getByLabel("duty_cycle_pct").fill("lots");
     await card("board").getByRole("button", { name: "Call" }).click();
-    await card("board").getByText('"lots" is no number').waitFor();
+    await card("board").getByText("“lots” is not a number").waitFor();
     await card("board").getByLabel("duty_cycle_pct").fill("0.25");
     await card("board").getByRole("button", { name: "Call" }).click();
     await card("board").getByText("It succeeded").waitFor();

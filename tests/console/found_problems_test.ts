@@ -214,12 +214,57 @@ Deno.test("what SQLite and the cloud find wrong in a query is worded in German",
     ["SELECT a FROM readings WHERE count(*) > 1", "count() kann dort nicht stehen."],
     ["SELECT abs(1, 2)", "abs() hat die falsche Zahl von Argumenten."],
     ["SELECT '", "„'“ ist dort nicht erlaubt."],
+    [
+      "SELECT a FROM readings ORDER BY 5",
+      "Mit seinem 1. Ausdruck nennt ORDER BY keine Spalte des Ergebnisses.",
+    ],
+    [
+      "SELECT a FROM readings UNION SELECT a, b FROM readings",
+      "Beide Seiten von UNION brauchen gleich viele Spalten.",
+    ],
+    ["SELECT *", "SELECT * braucht FROM readings."],
+    ["SELECT abs(a) OVER () FROM readings", "abs() kann kein OVER haben."],
   ];
   for (const [query, wanted] of table) {
     assert.throws(() => database.prepare(query), (error) => {
       assert.equal(german((error as Error).message), wanted, query);
       return true;
     });
+  }
+  // Rare ones.
+  for (
+    const query of [
+      "SELECT a FROM readings UNION SELECT b FROM readings ORDER BY a + 1",
+      "SELECT a FROM readings GROUP BY 7",
+      "SELECT a FROM readings HAVING a > 1",
+      "SELECT a FROM readings GROUP BY count(*)",
+      "SELECT (1, 2)",
+      "SELECT * FROM readings JOIN other USING (b)",
+      "SELECT a FROM readings NATURAL JOIN other ON 1",
+      "SELECT a FROM readings ORDER BY a UNION SELECT b FROM readings",
+      "WITH x AS (SELECT * FROM x) SELECT * FROM x",
+      "SELECT sum(a) OVER w FROM readings",
+      "SELECT a FROM readings ORDER BY a COLLATE zz",
+      "SELECT group_concat(DISTINCT a, ',') FROM readings",
+      "SELECT abs(-9223372036854775808)",
+      "SELECT zeroblob(3000000000)",
+      "SELECT json('x')",
+      "SELECT json_extract('{}', 'x')",
+      "SELECT 'a' LIKE 'a' ESCAPE 'xx'",
+      "VALUES (1), (1, 2)",
+      "SELECT sum(sum(a)) FROM readings",
+      "SELECT a FROM readings INDEXED BY nope",
+      `SELECT ${Array(3_000).fill(1).join()}`,
+      `SELECT 1${" + 1".repeat(2_000)}`,
+    ]
+  ) {
+    assert.throws(() => database.prepare(query).all(), (error) => {
+      const { message } = error as Error;
+      const said = german(message);
+      assert.ok(said !== undefined, message);
+      assert.doesNotMatch(said, /\b(?:the|this|is|must|not)\b/, message);
+      return true;
+    }, query);
   }
   database.close();
   const refused: readonly [query: string, german: string][] = [
@@ -236,6 +281,13 @@ Deno.test("what SQLite and the cloud find wrong in a query is worded in German",
 Deno.test("why a condition of a trigger could not compare is worded in German", () => {
   const table: readonly [condition: object, reading: JsonObject, german: string][] = [
     [{ value: { gone: 1 } }, { temperature: 1 }, "Es gibt kein gone."],
+    [{ value: { statement: 1 } }, { temperature: 1 }, "Es gibt kein statement."],
+    [{ value: { "a long name": 1 } }, { temperature: 1 }, "Es gibt kein a long name."],
+    [{ value: { a: 1 } }, { a: "x" }, "a ist ein Text; in der Bedingung steht eine Zahl."],
+    [{ value: { a: "x" } }, { a: true }, "a ist true oder false; in der Bedingung steht ein Text."],
+    [{}, { a: [1] }, "Der Wert des Messwerts ist eine Liste und nicht vergleichbar."],
+    [{}, { a: null }, "Der Wert des Messwerts ist null und nicht vergleichbar."],
+    [{ value: { a: 1 } }, { a: NaN }, "a ist keine Zahl (NaN)."],
     [{}, {}, "Der Messwert ist leer."],
     [
       {},
@@ -248,6 +300,41 @@ Deno.test("why a condition of a trigger could not compare is worded in German", 
     const outcome = evaluate(compiled, reading, { steps: 1 });
     assert.equal(german("problem" in outcome ? outcome.problem : ""), wanted);
   }
+});
+
+Deno.test("why a regular expression cannot be read is worded in German", () => {
+  const triggers = [
+    "(",
+    "[a",
+    "a)",
+    "*",
+    "a**",
+    "a{5000}",
+    "[z-a]",
+    "\\y",
+    "\\",
+    "(?=a)",
+    "(?<=a)b",
+  ]
+    .map((value, at) => rule(`r${at}`, { operator: "regex", value }));
+  const log = ["(", "[", "x)", "[z-a]", "(?P<a>b)", "x".repeat(2_000)]
+    .map((pattern) => ({ pattern, level: "info" }));
+  const found = validateForSave({ triggers, log }).map(formatProblem);
+  assert.equal(found.length, triggers.length + log.length, found.join("\n"));
+  for (const problem of found) {
+    const why = /nicht lesbar: (?<why>.+?)\. |nicht lesbar: (?<whole>.+)\.$/.exec(
+      german(problem) ?? "",
+    );
+    assert.match(why?.[0] ?? "", /lesbar: (?:eine? |zu |vor |\* |die |was |er )/, problem);
+  }
+});
+
+Deno.test("a text that only ends like one of the cloud's is left as it is", () => {
+  assert.equal(german("the module says: it has 5 characters; 3 are allowed"), undefined);
+  assert.equal(
+    german("the configuration has 5 characters; 3 are allowed"),
+    "Es sind 5 Zeichen; erlaubt sind 3.",
+  );
 });
 
 Deno.test("why a rollout stopped is worded in German", () => {

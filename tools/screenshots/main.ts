@@ -23,12 +23,15 @@ type Made = Bootstrapped & { readonly training: string };
 interface Shot {
   readonly path: (made: Made) => string;
   readonly ready: (page: Page) => Promise<void>;
+  /** It is taken by somebody who is not signed in. */
+  readonly isSignedOut?: true;
 }
 
 const machine = (tab: string) => ({ machine_id: id }: Made) => `/machines/${id}${tab}`;
 const text = (wanted: string) => (page: Page) => page.getByText(wanted).first().waitFor();
 
 const SHOTS: Readonly<Record<string, Shot>> = {
+  "sign-in": { path: () => "/", ready: text("Forgotten your password?"), isSignedOut: true },
   fleet: { path: () => "/", ready: text("press-1") },
   map: { path: () => "/?view=map", ready: text("4 machines in this part") },
   "new-machine": { path: () => "/new-machine", ready: text("New machine") },
@@ -97,14 +100,20 @@ async function main(): Promise<void> {
       : "";
     await Deno.mkdir(FOLDER, { recursive: true });
     await using browser = await launchBrowser();
-    const context = await browser.newContext({ viewport: SIZE, reducedMotion: "reduce" });
-    const page = await context.newPage();
-    page.setDefaultTimeout(WAIT_MS);
-    await page.goto(made.owner_sign_in_url);
-    await page.getByRole("link", { name: "Fleet" }).waitFor();
+    const open = async () => {
+      const context = await browser.newContext({ viewport: SIZE, reducedMotion: "reduce" });
+      const page = await context.newPage();
+      page.setDefaultTimeout(WAIT_MS);
+      return page;
+    };
+    const stranger = await open();
+    const signedIn = await open();
+    await signedIn.goto(made.owner_sign_in_url);
+    await signedIn.getByRole("link", { name: "Fleet" }).waitFor();
     for (const name of wanted) {
       const shot = SHOTS[name];
       if (!shot) throw new Error(`no page is called ${name}; there is ${Object.keys(SHOTS)}`);
+      const page = shot.isSignedOut ? stranger : signedIn;
       await page.goto(demo.cloudUrl + shot.path({ ...made, training }));
       await shot.ready(page);
       await page.waitForLoadState();

@@ -159,7 +159,7 @@ function find(path: string | undefined, reading: JsonObject): Found {
   if (path === undefined) return onlyValue(isJsonObject(inner) ? inner : reading);
   const relative = isJsonObject(inner) ? lookUp(inner, path) : undefined;
   const value = relative === undefined ? lookUp(reading, path) : relative;
-  return value === undefined ? { problem: `there is no ${path}` } : { value };
+  return value === undefined ? { problem: `the reading has no ${path}` } : { value };
 }
 
 /** The value at a dotted path; keys may have dots themselves. */

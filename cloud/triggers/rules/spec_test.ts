@@ -270,7 +270,7 @@ Deno.test("what cannot be compared does not fire, is counted and says why", () =
       const { triggers: [listed] } = await rig.calls.listTriggers({});
       assert.equal(listed?.counts?.fired, 0n);
       assert.equal(listed.counts.incomparable, 2n);
-      assert.equal(listed.counts.lastProblem, "there is no cpu");
+      assert.equal(listed.counts.lastProblem, "the reading has no cpu");
     },
   ));
 

@@ -25,6 +25,12 @@ export class CardCalls {
   error = $state<string>();
   #newest = 0;
 
+  /** Shows what is wrong with what is to be sent, which is not sent. */
+  refuse(problem: string): void {
+    this.#newest++;
+    this.error = problem;
+  }
+
   /** Runs a call. Never rejects: what went wrong is shown in the card. */
   async run<T>(call: () => Promise<T>): Promise<T | undefined> {
     const own = ++this.#newest;

@@ -29,7 +29,12 @@ export type Typed = Readonly<Record<string, string>>;
 
 /** Something typed cannot be sent. */
 export class ArgumentError extends Error {
-  constructor(readonly field: string, message: string) {
+  /** @param kind of what cannot be read; `whole`: each field can, and together they are no request */
+  constructor(
+    readonly kind: "number" | "json" | "whole",
+    readonly field: string,
+    message: string,
+  ) {
     super(message);
   }
 }
@@ -135,7 +140,7 @@ export function requestOf<I extends DescMessage>(
   try {
     return fromJson(input, json);
   } catch (error) {
-    throw new ArgumentError("", error instanceof Error ? error.message : String(error));
+    throw new ArgumentError("whole", "", error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -147,7 +152,7 @@ function valueOf(argument: ArgumentField, text: string, input: DescMessage): Jso
       const field = input.fields.find(({ jsonName }) => jsonName === argument.key);
       const isInteger = field?.fieldKind === "scalar" && INTEGERS.has(field.scalar);
       if (!Number.isFinite(Number(text)) || (isInteger && !/^-?\d+$/.test(text))) {
-        throw new ArgumentError(argument.label, `${JSON.stringify(text)} is no number`);
+        throw new ArgumentError("number", argument.label, text);
       }
       // Long integers keep all digits as text.
       return isInteger ? text : Number(text);
@@ -156,7 +161,11 @@ function valueOf(argument: ArgumentField, text: string, input: DescMessage): Jso
       try {
         return JSON.parse(text);
       } catch (error) {
-        throw new ArgumentError(argument.label, error instanceof Error ? error.message : "");
+        throw new ArgumentError(
+          "json",
+          argument.label,
+          error instanceof Error ? error.message : "",
+        );
       }
     default:
       return text;

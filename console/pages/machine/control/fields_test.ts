@@ -33,16 +33,16 @@ Deno.test("what cannot be read is refused, with its field", () => {
     try {
       requestOf(input, "x", typed);
     } catch (error) {
-      if (error instanceof ArgumentError) return error.field;
+      if (error instanceof ArgumentError) return `${error.kind} ${error.field}`;
       throw error;
     }
     return "taken";
   };
-  assert.equal(refused(MotorService.method.goFor.input, { rpm: "fast" }), "rpm");
+  assert.equal(refused(MotorService.method.goFor.input, { rpm: "fast" }), "number rpm");
   const { moveStraight, setPower } = BaseService.method;
-  assert.equal(refused(moveStraight.input, { distanceMm: "1.5" }), "distance_mm");
-  assert.equal(refused(setPower.input, { linear: "{" }), "linear");
-  assert.equal(refused(setPower.input, { linear: '{"w":1}' }), "");
+  assert.equal(refused(moveStraight.input, { distanceMm: "1.5" }), "number distance_mm");
+  assert.equal(refused(setPower.input, { linear: "{" }), "json linear");
+  assert.equal(refused(setPower.input, { linear: '{"w":1}' }), "whole ");
 });
 
 Deno.test("every method of every API has a form, whose examples can be sent", async () => {
