@@ -86,18 +86,18 @@ export class SingleSignOnRoutes {
     if (!opened || await seal.flows.isUsed(opened)) throw over();
     const flow = opened.value;
     const callback = new URL(`${this.#redirectUri}${url.search}`);
-    // Each answer that does not hold costs a call to the issuer.
+    // Each answer that does not hold, or comes while the issuer is away, costs a call to it.
+    let failure: unknown;
     const outcome = await limiter.attempt({ address: origin.address }, async () => {
       try {
         return { identity: await issuer.identity(callback, flow) };
       } catch (error) {
-        if (error instanceof ConnectError && error.code === Code.Unauthenticated) {
-          limiter.failed(origin.address);
-        }
-        throw error;
+        failure = error;
+        return undefined;
       }
     });
-    if (outcome.kind !== "right") {
+    if (outcome.kind === "wrong") throw failure;
+    if (outcome.kind === "refused") {
       throw refusal("TOO_MANY_ATTEMPTS", {}, TOO_MANY_ATTEMPTS, Code.ResourceExhausted);
     }
     const { identity } = outcome.value;
