@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { connect } from "node:tls";
+import { fileURLToPath } from "node:url";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
 import { waitForPort } from "../../tools/run/ports.ts";
 import { rigTest } from "./rig.ts";
+
+const TESTDATA = fileURLToPath(new URL("../../shared/rpc/testdata", import.meta.url));
 
 rigTest("a machine's port is trusted by who trusts the cloud's authority", async (rig) => {
   const folder = join(rig.dir, "elsewhere");
@@ -28,7 +31,9 @@ rigTest("a machine's port is trusted by who trusts the cloud's authority", async
   ]);
   await waitForPort("127.0.0.1", rig.cloudPort, cloud);
   await rig.startServer(["-disable-mdns"], {
-    GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: join(folder, "roots.pem"),
+    SSL_CERT_FILE: join(folder, "roots.pem"),
+    // What is set for other programs of the host changes nothing.
+    GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: join(TESTDATA, "ca.pem"),
   });
 
   using client = Deno.createHttpClient({ caCerts: [known.rootPem] });

@@ -11,6 +11,7 @@ import {
 } from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
+import { createSecureContext } from "node:tls";
 import type { AnswerMetadata, CallChannel, CancelSignal, OutgoingCall } from "./call_channel.ts";
 import { closeHttp2SessionsOutsideParser } from "./fallback/http2_reentrancy.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
@@ -161,10 +162,11 @@ interface Connector {
 /**
  * TLS to a host. grpc-js sends the host as the server's name, which must not be an IP address (RFC
  * 6066, section 3) and is refused by the runtime. Without a name the certificate is checked against
- * the address itself.
+ * the address itself. Trusted is what every other connection of the program trusts: of itself grpc-js
+ * would trust the authorities in `GRPC_DEFAULT_SSL_ROOTS_FILE_PATH` and none else.
  */
 function tlsCredentials(host: string, ca: string | undefined): ChannelCredentials {
-  const ssl = credentials.createSsl(ca ? Buffer.from(ca) : null);
+  const ssl = credentials.createFromSecureContext(createSecureContext(ca ? { ca } : {}));
   if (isIP(host.replace(/^\[|\]$/g, "")) === 0) return ssl;
   const connectorOf = ssl._createSecureConnector.bind(ssl);
   ssl._createSecureConnector = (...args) => {
