@@ -1,6 +1,7 @@
-import type { Interceptor, Transport } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createFetchClient } from "@connectrpc/connect/protocol";
 import { createTransport } from "@connectrpc/connect/protocol-grpc-web";
+import { toError } from "../../../base/errors/to_error.ts";
 import { MAX_MESSAGE_BYTES } from "../limits.ts";
 
 export interface WebTransportOptions {
@@ -21,7 +22,7 @@ export function createWebTransport(options: WebTransportOptions): Transport & { 
   const transport = createTransport({
     baseUrl: options.baseUrl,
     httpClient: async (request) => {
-      const response = await send(request);
+      const response = await send(request).catch(rethrow);
       return { ...response, body: untilAborted(response.body, request.signal) };
     },
     useBinaryFormat: true,
@@ -37,6 +38,14 @@ export function createWebTransport(options: WebTransportOptions): Transport & { 
     stream: transport.stream.bind(transport),
     close: () => client.close(),
   };
+}
+
+/** `fetch` has one kind of error for all that is wrong with a connection, and names the URL in it. */
+function rethrow(error: unknown): never {
+  if (!(error instanceof TypeError)) throw error;
+  const reason = toError(error.cause ?? error).message
+    .replace(/^error sending request .*?: (client error \(\w+\): )?/s, "");
+  throw new ConnectError(reason, Code.Unavailable, undefined, undefined, error);
 }
 
 /**

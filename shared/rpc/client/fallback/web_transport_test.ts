@@ -1,8 +1,9 @@
-import { createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { freePort } from "../../../test_tools/free_port.ts";
 import { RpcRouter } from "../../server/router.ts";
 import { RpcServer } from "../../server/server.ts";
 import { hasReliableHttp2 } from "./reliable_http2.ts";
@@ -35,6 +36,31 @@ Deno.test("createWebTransport() ends an idle stream on abort, also after memory 
   clearTimeout(late);
   transport.close();
   await server.close({ graceMs: 100 });
+});
+
+Deno.test("createWebTransport() says UNAVAILABLE and why where nothing can be reached", async () => {
+  const read = (name: string) =>
+    Deno.readTextFile(new URL(`../../testdata/${name}`, import.meta.url));
+  await using server = Deno.serve({
+    ...{ hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    ...{ cert: await read("cert.pem"), key: await read("key.pem") },
+  }, () => new Response());
+  const { port } = server.addr;
+  for (
+    const [baseUrl, why] of [
+      [`http://127.0.0.1:${freePort()}`, /^tcp connect error: /],
+      [`https://localhost:${port}`, /^invalid peer certificate: /],
+    ] as const
+  ) {
+    const transport = createWebTransport({ baseUrl });
+    const error = await createClient(Health, transport).check({}).then(
+      () => assert.fail("it was reached"),
+      ConnectError.from,
+    );
+    assert.equal(error.code, Code.Unavailable);
+    assert.match(error.rawMessage, why);
+    transport.close();
+  }
 });
 
 Deno.test("hasReliableHttp2() is true from Deno 2.9 on", () => {
