@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface QueueLimits {
@@ -15,23 +15,33 @@ interface Waiting {
   readonly refuse: () => void;
 }
 
+/** What comes after a wrong one. */
+interface Rest {
+  readonly endedMs: number;
+  /** How long the wrong one took. */
+  readonly tookMs: number;
+  timer?: Timer;
+}
+
 /** How long an address block is remembered that was not right, milliseconds. */
 const REMEMBERED_MS = 10 * 60_000;
 const MOST_REMEMBERED = 10_000;
-/** Longest rest after a wrong one, milliseconds. */
-const LONGEST_REST_MS = 2_000;
+/** Longest rest after a wrong one: so many times what it took, and milliseconds. */
+const MOST_RESTS = 9;
+const LONGEST_REST_MS = 5_000;
 
 /**
  * One password is hashed at a time. Address blocks with fewer attempts lately that were not right go
  * first, whether those were wrong, were refused or still wait; those that are equal take turns, and
  * where too many wait one goes that has the most: who comes from a new address is served before
- * those who guess, even before a guess of each was checked. After a wrong one the queue rests as
- * long as that took, unless a block waits with its first attempt, so that those who guess take half
- * of a processor.
+ * those who guess, even before a guess of each was checked. After a wrong one the queue rests: not
+ * at all for a block that waits with its first attempt, as long as that one took for one with its
+ * second, and so on up to {@link MOST_RESTS} times as long, so that who mistypes waits for nothing
+ * and those who guess take a tenth of a processor.
  */
 export class PasswordQueue {
   #isBusy = false;
-  #rest: (() => void) | undefined;
+  #rest: Rest | undefined;
   #waiting: Waiting[] = [];
   #lastBlock = "";
   /** Oldest first. */
@@ -67,7 +77,7 @@ export class PasswordQueue {
     if (this.#waiting.length >= waiting) this.#makeRoomFor(block);
     return new Promise<void>((start, reject) => {
       this.#waiting.push({ block, start, refuse: () => reject(tooMany()) });
-      if (this.#isFirstOf(block)) this.#rest?.();
+      if (this.#rest) this.#waitOrGoOn(this.#rest);
     });
   }
 
@@ -80,20 +90,27 @@ export class PasswordQueue {
     refused?.refuse();
   }
 
-  #next(restMs: number): void {
-    const start = () => {
-      this.#rest = undefined;
-      const next = this.#take();
-      if (next) next.start();
-      else this.#isBusy = false;
-    };
-    const isAnyFirst = this.#waiting.some(({ block }) => this.#isFirstOf(block));
-    if (restMs === 0 || isAnyFirst) return start();
-    const timer = this.clock.setTimer(Math.min(restMs, LONGEST_REST_MS), start);
-    this.#rest = () => {
-      timer.cancel();
-      start();
-    };
+  #next(tookMs: number): void {
+    if (tookMs === 0) return this.#goOn();
+    this.#rest = { endedMs: this.clock.monotonicMs(), tookMs };
+    this.#waitOrGoOn(this.#rest);
+  }
+
+  /** Rests as long as the best of those who wait has to. */
+  #waitOrGoOn(rest: Rest): void {
+    rest.timer?.cancel();
+    const least = Math.min(...this.#waiting.map(({ block }) => this.#unprovenOf(block)));
+    const restMs = Math.min(rest.tookMs * Math.min(least - 1, MOST_RESTS), LONGEST_REST_MS);
+    const leftMs = rest.endedMs + restMs - this.clock.monotonicMs();
+    if (leftMs <= 0) return this.#goOn();
+    rest.timer = this.clock.setTimer(leftMs, () => this.#goOn());
+  }
+
+  #goOn(): void {
+    this.#rest = undefined;
+    const next = this.#take();
+    if (next) next.start();
+    else this.#isBusy = false;
   }
 
   #take(): Waiting | undefined {
@@ -108,11 +125,6 @@ export class PasswordQueue {
       1,
     );
     return next;
-  }
-
-  /** Whether the attempt under way is the only one of its block that is not right, or not yet. */
-  #isFirstOf(block: string): boolean {
-    return this.#unprovenOf(block) <= 1;
   }
 
   #unprovenOf(block: string): number {

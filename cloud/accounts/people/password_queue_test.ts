@@ -63,10 +63,10 @@ Deno.test("PasswordQueue lets new addresses in while many guess that were not ch
   await storm(2 * HASH_MS);
   assert.ok(ended.includes("new"), ended.join());
   ended.length = 0;
-  // Nor do they take more than half of a processor.
-  await storm(4_000);
+  // Nor do they take more than a tenth of a processor.
+  await storm(9_000);
   const checked = ended.filter((each) => !each.endsWith("refused")).length;
-  assert.ok(checked > 0 && checked <= 4_000 / (2 * HASH_MS) + 2, `${checked} were checked`);
+  assert.ok(checked > 0 && checked <= 9_000 / (10 * HASH_MS) + 2, `${checked} were checked`);
 });
 
 Deno.test("PasswordQueue rests as long as a wrong one took, for nobody who was never wrong", async () => {
@@ -81,6 +81,30 @@ Deno.test("PasswordQueue rests as long as a wrong one took, for nobody who was n
   void come("new", false);
   await clock.advance(HASH_MS);
   assert.deepEqual(ended.slice(2), ["new"], "who comes while it rests is served at once");
+});
+
+Deno.test("PasswordQueue rests the longer the more often a block was wrong, up to nine times", async () => {
+  const { clock, come, ended } = rigged();
+  void come("mistypes", true);
+  await clock.advance(HASH_MS);
+  for (const rests of [1, 2, 3]) {
+    // Who types in that time is served at once.
+    await clock.advance(rests * HASH_MS);
+    void come("mistypes", true);
+    await clock.advance(HASH_MS);
+    assert.equal(ended.length, rests + 1);
+  }
+  for (let n = 0; n < 20; n++) {
+    void come("mistypes", true);
+    await clock.advance(10 * HASH_MS);
+  }
+  assert.equal(ended.length, 24);
+  void come("mistypes", true);
+  void come("mistypes", true);
+  await clock.advance(10 * HASH_MS + HASH_MS - 1);
+  assert.equal(ended.length, 25, "it rests nine times as long");
+  await clock.advance(1);
+  assert.equal(ended.length, 26);
 });
 
 Deno.test("PasswordQueue forgets after ten minutes who was wrong", async () => {
