@@ -33,6 +33,8 @@ Deno.test("data sources, export and settings work on a folder beside a running c
   const made = await cloud.bootstrap();
   const data = ["--data", cloud.dataDir];
   assert.equal(await run(["sources", ...data]), "no data was captured\n");
+  assert.equal(await run(["sources", ...data, "--part", "demo"]), "no data was captured\n");
+  await assert.rejects(run(["sources", ...data, "--part", "x"]), /no part or machine "x"/);
   const sync = cloud.client(DataSyncService, partSecret(made));
   await uploadTemperatures(sync, made.part_id, NOON, [1.5, 2.5]);
 
@@ -40,6 +42,7 @@ Deno.test("data sources, export and settings work on a folder beside a running c
     await run(["sources", ...data]),
     /^demo +demo-main +climate +rdk:component:sensor +Readings +2026-01-02T12:00:00 +2026-01-02T12:00:01$/m,
   );
+  assert.match(await run(["sources", ...data, "--part", "demo"]), /^demo +demo-main +climate/m);
   assert.equal(await run(["export", ...data, "--resource", "climate"]), CSV);
   const later = ["--from", "2026-01-02T12:00:01Z", "--format", "jsonl"];
   const lines = (await run(["export", ...data, "--resource", "climate", ...later])).split("\n");
@@ -82,7 +85,7 @@ Deno.test("data export names what is wrong with the command line", async () => {
   const cases: [string[], RegExp][] = [
     [["export", ...data, "--resource", "none"], /no Readings of "none" was captured; there is cl/],
     [["export", ...data, "--resource", "climate"], /several parts have it; name one with --part: /],
-    [["export", ...data, "--resource", "climate", "--part", "x"], /there is no data/],
+    [["export", ...data, "--resource", "climate", "--part", "x"], /no part or machine "x"/],
     [["export", ...data, "--resource", "climate", "--from", "noon"], /^--from: "noon" is no time/],
     [["settings", ...data, "--quota-mib", "much"], /^--quota-mib: "much" is neither a number nor/],
     [["sources"], /name the cloud/],

@@ -57,6 +57,7 @@ Deno.test("trigger set, list, test, deliveries, replay, secret and delete work b
   assert.equal(await run(["set", ...data, file]), "trigger night of demo is saved\n");
   assert.match(await run(["list", ...data]), /^night +demo +part_online +on +0 +0 +0 +0 +0 +-$/m);
 
+  assert.equal(await run(["list", ...data, "--quiet"]), "night\n");
   assert.match(await run(["test", ...data, "night"]), /\/hook +delivered +200 in \d+ ms$/m);
   assert.match(
     await run(["test", ...data, "night"]),
@@ -95,8 +96,8 @@ Deno.test("trigger owners shows and sets who all_machine_owners are", async () =
   );
   const machine = ["--machine", made.machine_id];
   assert.match(await run(["owners", ...data, ...machine]), /^no addresses/);
-  await run(["owners", ...data, ...machine, "--set", "c@example.com"]);
-  assert.equal(await run(["owners", ...data, ...machine]), "c@example.com\n");
+  await run(["owners", ...data, ...machine, "--set", "d@example.com", "--set", "c@example.com"]);
+  assert.equal(await run(["owners", ...data, ...machine]), "c@example.com\nd@example.com\n");
   assert.match(await run(["owners", ...data, "--set", "none"]), /^no addresses/);
   await assert.rejects(run(["owners", ...data, "--set", "x"]), /"x" is no e-mail address/);
 });
@@ -111,6 +112,7 @@ Deno.test("trigger commands say what is wrong", async () => {
     [["list"], /name the cloud: --data DIR/],
     [["test", ...data, "b"], /no trigger "b" here, there is a/],
     [["test", ...data, "--machine", "x", "a"], /no trigger "a" here, there is none/],
+    [["list", ...data, "--machine", "x"], /no machine fits --machine and --part/],
     [["set", ...data, "--machine", "x", good], /no machine fits --machine and --part/],
     [["set", ...data, "--replaces", "b", good], /the part has no trigger "b"/],
     [["set", ...data, join(cloud.dataDir, "none.json")], /cannot read the trigger .*none\.json/],

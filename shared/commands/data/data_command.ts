@@ -8,7 +8,7 @@ import {
 } from "../../gen/machine/cloud/v1/data_pb.ts";
 import { DataService } from "../../gen/viam/app/data/v1/data_pb.ts";
 import { chooseOrganization } from "../choice/organization.ts";
-import { isOneOf } from "../choice/part.ts";
+import { findPart, isOneOf } from "../choice/part.ts";
 import { bodyOf, saveAnswer } from "../download/save_answer.ts";
 import { textTable } from "../output/text_table.ts";
 import { timeText } from "../output/times.ts";
@@ -82,7 +82,11 @@ async function listSources(
 
 async function sourcesOf(context: CommandContext, part: string | undefined) {
   const { sources } = await (await clientOf(context, StoredDataService)).listDataSources({});
-  return sources.filter(({ partId, partName }) => isOneOf(part, partId, partName));
+  const named = sources.filter(({ partId, partName }) => isOneOf(part, partId, partName));
+  if (part === undefined || named.length > 0) return named;
+  // Another way to say it, a part that has captured nothing, or none at all.
+  const { id } = await findPart(context, part);
+  return sources.filter(({ partId }) => partId === id);
 }
 
 async function exportReadings(

@@ -4,6 +4,7 @@ import { toFileError } from "../../base/files/fs_error.ts";
 import { type FlagValues, UsageError } from "../../base/flags/flags.ts";
 import { type BinaryMetadata, DataService } from "../../gen/viam/app/data/v1/data_pb.ts";
 import { saveAnswer } from "../download/save_answer.ts";
+import { counted, sizeText } from "../output/amounts.ts";
 import { textTable } from "../output/text_table.ts";
 import { isoTime, timeText } from "../output/times.ts";
 import { clientOf, type CommandContext, done, type Output } from "../run/command.ts";
@@ -21,7 +22,7 @@ export async function listFiles(
     file.captureMetadata?.robotName ?? "",
     file.captureMetadata?.componentName ?? "",
     timeText(file.timeRequested ?? file.timeReceived),
-    kib(Number(file.fileSizeBytes)),
+    sizeText(Number(file.fileSizeBytes)),
     file.captureMetadata?.mimeType ?? "",
     file.captureMetadata?.tags.join(", ") ?? "",
   ]);
@@ -62,7 +63,7 @@ export async function downloadFiles(
   const rest = skipped === 0 ? "" : `; ${skipped} were there already`;
   const text = downloaded + skipped === 0
     ? "no files fit\n"
-    : `downloaded ${downloaded} files (${mib(bytes)} MiB) into ${folder}${rest}\n`;
+    : `downloaded ${counted(downloaded, "file")} (${sizeText(bytes)}) into ${folder}${rest}\n`;
   return { json: { folder, downloaded, skipped, bytes }, text, ids: names };
 }
 
@@ -82,7 +83,7 @@ export async function deleteFiles(
     return deleted(Number(deletedCount));
   }
   const { count, bytes } = await totalOf(flags, context);
-  requireYes(flags.yes, count, context, ` (${mib(bytes)} MiB)`);
+  requireYes(flags.yes, count, context, ` (${sizeText(bytes)})`);
   const filter = await filterOf(flags, context);
   return deleted(Number((await client.deleteBinaryDataByFilter({ filter })).deletedCount));
 }
@@ -90,13 +91,15 @@ export async function deleteFiles(
 function requireYes(yes: boolean, count: number, { program }: CommandContext, size = ""): void {
   if (yes) return;
   throw new UsageError(
-    `${count} files${size} would be deleted for good; ${program} data files with the same options ` +
+    `${
+      counted(count, "file")
+    }${size} would be deleted for good; ${program} data files with the same options ` +
       "lists them, --yes deletes them",
   );
 }
 
 function deleted(count: number): Output {
-  return done({ deleted: count }, `deleted ${count} files`);
+  return done({ deleted: count }, `deleted ${counted(count, "file")}`);
 }
 
 /** `2026-01-02T03-04-05.678Z-ID.jpeg`: what sorts by time and is one file only. */
@@ -137,12 +140,4 @@ function jsonOf(file: BinaryMetadata) {
     tags: from?.tags ?? [],
     dataset_ids: file.datasetIds,
   };
-}
-
-function kib(bytes: number): string {
-  return bytes < 1_048_576 ? `${(bytes / 1024).toFixed(1)} KiB` : `${mib(bytes)} MiB`;
-}
-
-function mib(bytes: number): string {
-  return (bytes / 1_048_576).toFixed(1);
 }

@@ -12,6 +12,7 @@ import { chooseOrganization } from "../choice/organization.ts";
 import { downloadFiles } from "../data/file_commands.ts";
 import { type FileFlags, filesOf, namesFiles, totalOf } from "../data/files.ts";
 import { saveAnswer } from "../download/save_answer.ts";
+import { counted, sizeText } from "../output/amounts.ts";
 import { textTable } from "../output/text_table.ts";
 import { isoTime, timeText } from "../output/times.ts";
 import {
@@ -107,7 +108,7 @@ async function list(context: CommandContext): Promise<Output> {
   }
   const rows = json.map(({ id, name, type, files, bytes, created }) => [
     ...[id, name, type, files === null ? "-" : String(files)],
-    ...[bytes === null ? "-" : `${(bytes / 1_048_576).toFixed(1)} MiB`, created],
+    ...[bytes === null ? "-" : sizeText(bytes), created],
   ]);
   const heading = ["ID", "DATASET", "OF", "FILES", "SIZE", "MADE"];
   return {
@@ -126,7 +127,10 @@ async function change(
   context: CommandContext,
 ): Promise<Output> {
   const client = await clientOf(context, DataService);
-  const how = isAdded ? "put into" : "taken out of";
+  const how = (count: number, word: string) =>
+    `${counted(count, word)} ${count === 1 ? "is" : "are"} ${
+      isAdded ? "put into" : "taken out of"
+    } ${name}`;
   if (type === DatasetType.SEQUENCE_DATA) {
     const sequenceIds = [...flags.sequence];
     if (sequenceIds.length === 0 || namesFiles(flags)) {
@@ -137,7 +141,7 @@ async function change(
       ? client.addSequencesToDataset(asked)
       : client.removeSequencesFromDataset(asked));
     const count = sequenceIds.length;
-    return done({ id: datasetId, sequences: count }, `${count} sequences are ${how} ${name}`);
+    return done({ id: datasetId, sequences: count }, how(count, "sequence"));
   }
   if (flags.sequence.length > 0) throw new UsageError(`${name} is a dataset of files`);
   if (!namesFiles(flags)) {
@@ -151,7 +155,7 @@ async function change(
       ? client.addBinaryDataToDatasetByIDs(asked)
       : client.removeBinaryDataFromDatasetByIDs(asked));
   }
-  return done({ id: datasetId, files: ids.length }, `${ids.length} files are ${how} ${name}`);
+  return done({ id: datasetId, files: ids.length }, how(ids.length, "file"));
 }
 
 /** Has the cloud pack the sequences, waits for that, and downloads the archive. */

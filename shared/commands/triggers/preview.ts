@@ -10,6 +10,7 @@ import {
   TriggerService,
 } from "../../gen/machine/cloud/v1/triggers_pb.ts";
 import { choosePart } from "../choice/part.ts";
+import { counted } from "../output/amounts.ts";
 import { textTable } from "../output/text_table.ts";
 import { timeText } from "../output/times.ts";
 import { clientOf, type CommandContext, type Output } from "../run/command.ts";
@@ -99,10 +100,6 @@ function pastText(past: PastFirings, days: number): string {
     counted(readings, "reading")
   }` +
     `${odd}${complete ? "" : partly(oldest)}\n`;
-}
-
-function counted(number: bigint, word: string): string {
-  return `${number} ${word}${number === 1n ? "" : "s"}`;
 }
 
 function partly(oldest: Timestamp | undefined): string {

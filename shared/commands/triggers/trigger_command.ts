@@ -35,8 +35,17 @@ export async function runTriggerCommand(
   switch (parsed.command) {
     case "trigger list": {
       const all = await listAll(triggers, parsed.values);
+      const { machine, part } = parsed.values;
+      // There may be none of that machine, or no such machine.
+      if (all.length === 0 && (machine ?? part) !== undefined) {
+        await choosePart(context, parsed.values);
+      }
       const json = all.map((one) => toJson(TriggerSchema, one));
-      return { json, text: triggerTable(all, context.commandLine("trigger set")) };
+      return {
+        json,
+        text: triggerTable(all, context.commandLine("trigger set")),
+        ids: all.map(({ name }) => name),
+      };
     }
     case "trigger set":
       return await set(context, parsed.values, argument);
@@ -51,7 +60,7 @@ export async function runTriggerCommand(
       const { partId, name } = await chooseTrigger(context, parsed.values, argument);
       const { deliveries } = await triggers.testTrigger({ partId, name });
       const json = deliveries.map((one) => toJson(DeliverySchema, one));
-      return { json, text: testTable(deliveries) };
+      return { json, text: testTable(deliveries), ids: deliveries.map(({ id }) => id) };
     }
     case "trigger deliveries": {
       const { partId, name: triggerName } = await chooseTrigger(context, parsed.values, argument);
@@ -73,7 +82,7 @@ export async function runTriggerCommand(
       const { secret } = parsed.values.rotate
         ? await triggers.rotateTriggerSecret({ partId, name })
         : await triggers.getTriggerSecret({ partId, name });
-      return { json: { name, secret }, text: `${secret}\n` };
+      return { json: { name, secret }, text: `${secret}\n`, ids: [secret] };
     }
     case "trigger owners":
       return await owners(context, parsed.values);
@@ -103,10 +112,9 @@ async function owners(
 ): Promise<Output> {
   const triggers = await clientOf(context, TriggerService);
   const resource = { resource: await ownedBy(context, flags) };
-  if (flags.set !== undefined) {
-    const emails = flags.set === "none"
-      ? []
-      : flags.set.split(",").map((email) => email.trim()).filter((email) => email !== "");
+  if (flags.set.length > 0) {
+    const emails = flags.set.flatMap((each) => each.split(","))
+      .map((email) => email.trim()).filter((email) => email !== "" && email !== "none");
     await triggers.setOwnerEmails({ resource, emails });
   }
   const { emails } = await triggers.listOwnerEmails({ resource });
@@ -115,7 +123,7 @@ async function owners(
     : `no addresses; set some with ${
       context.commandLine("trigger owners")
     } --set a@example.com,b@example.com`;
-  return { json: emails, text: `${text}\n` };
+  return { json: emails, text: `${text}\n`, ids: emails };
 }
 
 async function ownedBy(context: CloudContext, flags: FlagValues<typeof ownersFlags>) {

@@ -76,7 +76,7 @@ export const ownersFlags = {
     doc: "Owners of a location, by id or name.",
   },
   "set": {
-    type: "string",
+    type: "list",
     placeholder: "ADDRESSES",
     doc: "E-mail addresses with commas between them, in place of those before; `none` for none.",
   },
