@@ -20,7 +20,8 @@ interface Rest {
   readonly endedMs: number;
   /** How long the wrong one took. */
   readonly tookMs: number;
-  timer?: Timer;
+  /** Left out: somebody who need not wait has a turn meanwhile. */
+  timer?: Timer | undefined;
 }
 
 /** How long an address block is remembered that was not right, milliseconds. */
@@ -77,7 +78,7 @@ export class PasswordQueue {
     if (this.#waiting.length >= waiting) this.#makeRoomFor(block);
     return new Promise<void>((start, reject) => {
       this.#waiting.push({ block, start, refuse: () => reject(tooMany()) });
-      if (this.#rest) this.#waitOrGoOn(this.#rest);
+      if (this.#rest?.timer) this.#waitOrGoOn(this.#rest);
     });
   }
 
@@ -91,14 +92,15 @@ export class PasswordQueue {
   }
 
   #next(tookMs: number): void {
-    if (tookMs === 0) return this.#goOn();
-    this.#rest = { endedMs: this.clock.monotonicMs(), tookMs };
-    this.#waitOrGoOn(this.#rest);
+    if (tookMs > 0) this.#rest = { endedMs: this.clock.monotonicMs(), tookMs };
+    if (this.#rest) this.#waitOrGoOn(this.#rest);
+    else this.#goOn();
   }
 
   /** Rests as long as the best of those who wait has to. */
   #waitOrGoOn(rest: Rest): void {
     rest.timer?.cancel();
+    rest.timer = undefined;
     const least = Math.min(...this.#waiting.map(({ block }) => this.#unprovenOf(block)));
     const restMs = Math.min(rest.tookMs * Math.min(least - 1, MOST_RESTS), LONGEST_REST_MS);
     const leftMs = rest.endedMs + restMs - this.clock.monotonicMs();
@@ -107,10 +109,11 @@ export class PasswordQueue {
   }
 
   #goOn(): void {
-    this.#rest = undefined;
+    if (this.#rest) this.#rest.timer = undefined;
     const next = this.#take();
-    if (next) next.start();
-    else this.#isBusy = false;
+    if (next) return next.start();
+    this.#rest = undefined;
+    this.#isBusy = false;
   }
 
   #take(): Waiting | undefined {

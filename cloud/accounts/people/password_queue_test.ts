@@ -107,6 +107,18 @@ Deno.test("PasswordQueue rests the longer the more often a block was wrong, up t
   assert.equal(ended.length, 26);
 });
 
+Deno.test("PasswordQueue rests on after who had a turn meanwhile", async () => {
+  const { clock, come, ended } = rigged();
+  for (let n = 0; n < 3; n++) void come("guesser", true);
+  await clock.advance(HASH_MS);
+  void come("new", false);
+  // The guesser's rest is of twice as long as the wrong one took; the new one had half of it.
+  await clock.advance(3 * HASH_MS - 1);
+  assert.deepEqual(ended, ["guesser", "new"]);
+  await clock.advance(1);
+  assert.deepEqual(ended, ["guesser", "new", "guesser"]);
+});
+
 Deno.test("PasswordQueue forgets after ten minutes who was wrong", async () => {
   const { clock, come, ended } = rigged();
   void come("once wrong", true);
