@@ -62,7 +62,6 @@ if [ ! -d node_modules/.deno ] || newer "$stamp" deno.json deno.lock tools/pins.
     tools/deno.sh install $frozen $packages
   touch "$stamp"
 fi
-installed=$stamp
 
 # What fails here is bundled as it starts, which says why.
 bundling=""
@@ -77,7 +76,7 @@ fi
 
 stamp=.tools/console.stamp
 if [ ! -f .tools/console/index.html ] ||
-  newer "$stamp" console shared/gen shared/config shared/registry server/models tools/console "$installed"; then
+  newer "$stamp" console shared/gen shared/config shared/registry server/models tools/console deno.json deno.lock tools/pins.txt; then
   # Of the moment before the sources are read; one for each, as two may build at once.
   touch "$stamp.$$"
   # shellcheck disable=SC2086
