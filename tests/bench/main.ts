@@ -17,6 +17,7 @@ import { benchLogQuery } from "./log_query.ts";
 import { benchManaged } from "./managed.ts";
 import { benchMicro } from "./micro.ts";
 import { benchModules } from "./modules.ts";
+import { benchNodes } from "./nodes.ts";
 import { benchPositionLoop } from "./position_loop.ts";
 import { benchRemotes } from "./remotes.ts";
 import { Reporter } from "./report.ts";
@@ -54,6 +55,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   fleet: benchFleet,
   lists: benchLists,
   backup: benchBackup,
+  nodes: benchNodes,
   fragments: benchFragments,
   managed: benchManaged,
   "sign-in": benchSignIn,

@@ -70,6 +70,8 @@ export class WatchConnections implements Disposable {
       for (let size = frameSize(rest); size <= rest.length; size = frameSize(rest)) {
         const [type, flags] = [rest[3], rest[4] ?? 0];
         const payload = rest.subarray(HEAD, size);
+        // The stream has ended, on a connection that is still there.
+        if (type === FRAME.headers && (flags & FLAG.endStream) !== 0) return this.close(n);
         if (type === FRAME.data) {
           body = joined([body, payload]);
           body = this.#messages(n, body);
