@@ -14,7 +14,7 @@ import { ROOT } from "../../tools/programs.ts";
 import { Program } from "../e2e/program.ts";
 import { Board, firmware, noFirmwareBecause } from "./firmware_board.ts";
 
-const HOURS = Number(process.env["MICRO_HOURS"] ?? 24);
+const HOURS = Number(process.env["MICRO_HOURS"] ?? 14);
 /** On the emulated board, which takes a hundred times as long. */
 const BOARD_HOURS = Number(process.env["MICRO_BOARD_HOURS"] ?? 3);
 const ENTRY = "micro/hosts/testing/days.ts";
