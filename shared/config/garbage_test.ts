@@ -3,7 +3,8 @@ import { toBinary } from "@bufbuild/protobuf";
 import { RobotConfigSchema } from "../gen/viam/app/v1/robot_pb.ts";
 import { mergeAgentSettings } from "./agent_settings.ts";
 import { parseMachineConfig } from "./parse.ts";
-import { randomMachineConfig, type RandomSource, randomSource } from "./random_config_testing.ts";
+import { randomMachineConfig } from "./random_config_testing.ts";
+import { type RandomSource, randomSource } from "../test_tools/random_source.ts";
 import { toRobotConfig } from "./to_robot_config.ts";
 import { validateForSave } from "./validate.ts";
 

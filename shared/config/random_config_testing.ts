@@ -1,36 +1,8 @@
 /** Random configurations in canonical form, for property tests: valid, and unchanged by messages. */
 import { formatGoDuration } from "../base/time/duration.ts";
+import type { RandomSource } from "../test_tools/random_source.ts";
 import { emptyMachineConfig, type MachineConfig } from "./machine_config.ts";
 import type { Frame, Orientation, ResourceConfig } from "./resources.ts";
-
-/** Random numbers of one seed. */
-export interface RandomSource {
-  /** 0 ≤ n < 1. */
-  next(): number;
-  /** 0 ≤ n < limit, whole. */
-  below(limit: number): number;
-  /** True with the given probability. */
-  chance(probability: number): boolean;
-  pick<T>(items: readonly [T, ...T[]]): T;
-}
-
-/** The same numbers for the same seed (mulberry32). */
-export function randomSource(seed: number): RandomSource {
-  let state = seed;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  return {
-    next,
-    below,
-    chance: (probability) => next() < probability,
-    pick: (items) => items[below(items.length)] ?? items[0],
-  };
-}
 
 /** A valid configuration of random size and content. */
 export function randomMachineConfig(random: RandomSource): MachineConfig {

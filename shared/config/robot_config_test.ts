@@ -12,7 +12,8 @@ import { checkMachineConfig } from "./check.ts";
 import { fromRobotConfig } from "./from_robot_config.ts";
 import { emptyMachineConfig, type MachineConfig } from "./machine_config.ts";
 import { parseMachineConfig } from "./parse.ts";
-import { randomMachineConfig, randomSource } from "./random_config_testing.ts";
+import { randomMachineConfig } from "./random_config_testing.ts";
+import { randomSource } from "../test_tools/random_source.ts";
 import type { Frame } from "./resources.ts";
 import { type CloudConfigInput, toRobotConfig } from "./to_robot_config.ts";
 

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { parseMachineConfig } from "../../../shared/config/parse.ts";
-import { type RandomSource, randomSource } from "../../../shared/config/random_config_testing.ts";
+import { type RandomSource, randomSource } from "../../../shared/test_tools/random_source.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { FrameSystem } from "../../resources/frames/frame_system.ts";

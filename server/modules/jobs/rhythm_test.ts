@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { parseSchedule } from "../../../shared/config/schedule.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { randomSource } from "../../../shared/test_tools/random_source.ts";
 import { createRhythm, type Rhythm, type Turn } from "./rhythm.ts";
 
 const never = new AbortController().signal;
@@ -150,7 +151,7 @@ Deno.test("next() ends with the signal's reason when aborted", async () => {
 });
 
 Deno.test("parseSchedule() takes no cron expression that the library refuses", () => {
-  const random = mulberry(20260102);
+  const random = randomSource(20260102).next;
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   const number = () => String(Math.floor(random() * 70));
   const name = () => pick(["MON", "sun", "Jan", "DEC", "XYZ"]);
@@ -192,15 +193,4 @@ function succeeds(work: () => unknown): boolean {
   } catch {
     return false;
   }
-}
-
-/** A small generator of random numbers in [0, 1) with a seed. */
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -2,7 +2,7 @@
 import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { type RandomSource, randomSource } from "../../../shared/config/random_config_testing.ts";
+import { type RandomSource, randomSource } from "../../../shared/test_tools/random_source.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";

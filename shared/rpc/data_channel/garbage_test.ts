@@ -1,7 +1,7 @@
 /** Whatever comes in whatever order: each call gets its own answer, and nothing is thrown. */
 import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { type RandomSource, randomSource } from "../../config/random_config_testing.ts";
+import { type RandomSource, randomSource } from "../../test_tools/random_source.ts";
 import { TestEchoService } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
 import {

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers";
 import { waitFor } from "../../base/time/wait_for.ts";
+import { randomSource } from "../../test_tools/random_source.ts";
 import { DtlsSession } from "./dtls_session.ts";
 import { createCertificate, type OwnCertificate } from "./own_certificate.ts";
 
@@ -150,13 +151,14 @@ Deno.test("DtlsSession is not ended by what anybody can send", async () => {
     return Buffer.concat([header, body]);
   };
   const alert = Buffer.from([2, 0]);
+  const random = randomSource(1);
   const forged = [
     record(21, 0, alert),
-    record(21, 1, Buffer.concat([alert, randomBytes(30)])),
+    record(21, 1, Buffer.concat([alert, random.bytes(30)])),
     record(99, 0, alert),
-    record(22, 0, randomBytes(60)),
-    Buffer.concat([record(23, 1, randomBytes(40)), record(21, 0, alert)]),
-    ...Array.from({ length: 500 }, () => randomBytes(1 + Math.floor(Math.random() * 100))),
+    record(22, 0, Buffer.from(random.bytes(60))),
+    Buffer.concat([record(23, 1, Buffer.from(random.bytes(40))), record(21, 0, alert)]),
+    ...Array.from({ length: 500 }, () => Buffer.from(random.bytes(1 + random.below(100)))),
   ];
   for (const datagram of forged) {
     for (const { session } of [client, server]) session.receive(datagram);

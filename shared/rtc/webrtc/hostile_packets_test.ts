@@ -9,21 +9,12 @@ import { waitFor } from "../../base/time/wait_for.ts";
 import { memoryLogger } from "../../log/memory_logger.ts";
 import { IceAgent } from "./ice_agent.ts";
 import { MediaLink } from "./media_link.ts";
+import { randomSource } from "../../test_tools/random_source.ts";
 import type { Negotiation } from "./negotiation.ts";
 import { readFeedback, senderReport } from "./rtcp.ts";
 import { SRTP_KEY_BYTES, SRTP_SALT_BYTES, SrtpLink } from "./srtp_link.ts";
 
 const ROUNDS = 10_000;
-
-/** Repeats with the same seed (mulberry32). */
-function dice(seed: number): (below: number) => number {
-  return (below) => {
-    seed = seed + 0x6d2b79f5 | 0;
-    let mixed = Math.imul(seed ^ seed >>> 15, 1 | seed);
-    mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
-    return ((mixed ^ mixed >>> 14) >>> 0) % below;
-  };
-}
 
 /** One of the packets with some bytes changed, cut short, put behind another, or just noise. */
 function spoiled(good: readonly Buffer[], roll: (below: number) => number): Buffer {
@@ -46,7 +37,7 @@ const RTP = Buffer.from([0x80, 96, 0, 1, 0, 0, 0, 1, 0, 0, 0, 7, 1, 2, 3, 4]);
 const RTCP = [PLI, FIR, NACK, REPORT];
 
 Deno.test("readFeedback() makes little of 10,000 hostile reports, and throws at none", () => {
-  const roll = dice(1);
+  const roll = randomSource(1).below;
   for (let round = 0; round < ROUNDS; round++) {
     const packet = spoiled(RTCP, roll);
     let lost = 0;
@@ -83,7 +74,7 @@ Deno.test("MediaLink takes nothing from 10,000 datagrams that the peer did not e
   ours.writeUInt32BE(ssrc, 8);
   const good = [RTP, ...RTCP, peer.protectReport(ours), peer.protectReport(NACK)];
   const genuine = new Set(good.slice(-2).map((packet) => packet.toString("hex")));
-  const roll = dice(2);
+  const roll = randomSource(2).below;
   for (let round = 0; round < ROUNDS; round++) {
     const packet = spoiled(good, roll);
     if (!genuine.has(packet.toString("hex"))) link.receive(packet);
@@ -120,7 +111,7 @@ Deno.test("IceAgent survives 10,000 hostile packets of STUN and media, and answe
     ...[RTP, PLI],
   ];
   const socket = createSocket("udp4");
-  const roll = dice(3);
+  const roll = randomSource(3).below;
   const answered: string[] = [];
   socket.on("message", (data) => {
     // Once it knows us, it checks us, too.

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { randomBytes } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
 import { Message, parseMessage } from "werift";
 import { memoryLogger } from "../../log/memory_logger.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
+import { randomSource } from "../../test_tools/random_source.ts";
 import { IceAgent, type IceEvents } from "./ice_agent.ts";
 
 const BINDING = 1;
@@ -73,7 +73,8 @@ Deno.test("IceAgent answers checks of those who know its password, and nobody el
 Deno.test("IceAgent passes on no datagrams of addresses that it does not know, and survives them", async () => {
   let passed = 0;
   await withStranger({ datagram: () => passed++ }, async (agent, stranger) => {
-    for (let n = 0; n < 200; n++) stranger.send(randomBytes(n));
+    const random = randomSource(1);
+    for (let n = 0; n < 200; n++) stranger.send(Buffer.from(random.bytes(n)));
     for (let first = 0; first < 256; first++) stranger.send(Buffer.alloc(40, first));
     stranger.check(agent.ufrag, agent.password);
     await until("an answer", () => stranger.answers.length > 0);

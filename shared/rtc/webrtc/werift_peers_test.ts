@@ -6,6 +6,7 @@ import { memoryLogger } from "../../log/memory_logger.ts";
 import { systemClock } from "../../base/time/clock.ts";
 import { FakeClock } from "../../base/time/fake_clock.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
+import { randomSource } from "../../test_tools/random_source.ts";
 import { HIGH_WATER_BYTES, type MessageChannel } from "./channel.ts";
 import type { IceCandidate, RtcOptions, RtcPeer } from "./peer.ts";
 import { weriftPeers } from "./werift_peers.ts";
@@ -53,10 +54,9 @@ const refused = (work: Promise<unknown>, code: Code, message: RegExp) =>
 /** Sends frames as fast as the channel takes them; gives their hash. */
 async function pour(channel: MessageChannel, bytes: number): Promise<string> {
   const hash = createHash("sha256");
+  const random = randomSource(bytes);
   for (let left = bytes; left > 0;) {
-    const frame = new Uint8Array(
-      randomBytes(Math.min(left, 1 + Math.floor(Math.random() * 65_535))),
-    );
+    const frame = new Uint8Array(randomBytes(Math.min(left, 1 + random.below(65_535))));
     hash.update(frame);
     channel.send(frame);
     left -= frame.length;
