@@ -55,8 +55,8 @@ export const operationCommands = {
       "to": {
         type: "string",
         placeholder: "URL",
-        doc:
-          "Address of PostgreSQL, as serve takes it with --database, or sqlite for the way back. " +
+        doc: "Address of PostgreSQL, as serve takes it with --database, also while the cloud is " +
+          "served, which is to be stopped when all is copied; or sqlite for the way back. " +
           "Left out: nothing is moved; the tables are brought up to date, as the first start of " +
           "this version does.",
       },

@@ -10,16 +10,21 @@ import {
   notedAddress,
   writeNotedAddress,
 } from "../../storage/data_folder/database_choice.ts";
-import { lockForServing } from "../../storage/data_folder/serve_lock.ts";
+import { DataFolderInUseError, lockForServing } from "../../storage/data_folder/serve_lock.ts";
 import { parsePostgresAddress, type PostgresAddress } from "../../storage/postgres/address.ts";
 import { copyTables, countRows, type MoveDeps, type MoveResult } from "./copy.ts";
 import { PostgresTarget } from "./postgres_target.ts";
+import { ServedMove } from "./served_move.ts";
 import { SqliteSource } from "./sqlite_source.ts";
 
 const KEPT = "cloud.db.moved";
+/** How often it looks whether the cloud has ended, and brings what changed until then. */
+const LOOK_EVERY_MS = 200;
+const FOLLOW_EVERY_MS = 2_000;
 
 /**
- * Copies all rows, compares them, and leaves the data folder to the new database. Cut anywhere, it
+ * Copies all rows, compares them, and leaves the data folder to the new database. A folder that is
+ * served is copied meanwhile; then it waits until that one ends. Cut anywhere, it
  * continues when it is called again; until its last step the rows in the folder are the valid ones,
  * and `openDatabase` has them take changes again when the noted address is removed.
  *
@@ -33,25 +38,24 @@ export async function moveToPostgres(
 ): Promise<MoveResult> {
   const address = parsePostgresAddress(to, dataDir);
   const isBegun = checkFolder(dataDir, address);
-  using _lock = await lockForServing(dataDir);
+  const free = await lockUnlessServed(dataDir, isBegun);
   await using target = await PostgresTarget.open(address);
+  await requirePlace(target, address, isBegun);
+  using _lock = free ?? await copyWhileServed(dataDir, target, deps);
+  // Whoever served and wrote until now has ended, or is locked out below.
   const state = await target.state();
-  if (state === "foreign") throw hasTables(address);
-  if (state === "complete" && !isBegun) {
-    throw new DatabaseChoiceError(
-      `${address.shown} has the rows of a move that was given up. Remove the schema ` +
-        `${address.schema} there, or name another one with schema=`,
-    );
-  }
   using source = state === "complete"
     ? SqliteSource.openRetired(dataDir)
     : await SqliteSource.open(dataDir);
   if (!source) throw takenBack(dataDir, address);
   if (state !== "complete") {
-    if (state === "empty" || !isBegun) await target.begin();
+    const isFollowed = !isBegun && state === "copying" && await source.follow(target, deps);
+    if (state === "empty" || !isBegun && !isFollowed) await target.begin();
     faultPoint("move.begun");
     await writeNotedAddress(dataDir, address.shown);
-    await copyTables(source.tables, source, target, deps);
+    // What was copied and compared while it was served is not read once more.
+    if (isFollowed && !free) await source.compareCounts(target);
+    else await copyTables(source.tables, source, target, deps);
     faultPoint("move.compared");
     deps.progress("checking references between rows");
     const counted = new Map(source.tables.map((table) => [table, source.counted(table)]));
@@ -69,6 +73,55 @@ export async function moveToPostgres(
   await syncFolder(dataDir);
   await target.tidy();
   return { database: address.shown, tables, rows, kept };
+}
+
+/** @returns undefined when a cloud serves the folder, whose rows can be copied meanwhile */
+async function lockUnlessServed(
+  dataDir: string,
+  isBegun: boolean,
+): Promise<Disposable | undefined> {
+  try {
+    return await lockForServing(dataDir);
+  } catch (error) {
+    if (isBegun || !(error instanceof DataFolderInUseError)) throw error;
+    return undefined;
+  }
+}
+
+/** @returns the lock of the folder, once the cloud that serves it has ended */
+async function copyWhileServed(
+  dataDir: string,
+  target: PostgresTarget,
+  deps: MoveDeps,
+): Promise<Disposable> {
+  deps.progress(`a cloud serves ${dataDir}: copying its rows meanwhile`);
+  using move = await ServedMove.begin(dataDir, target, deps);
+  await move.copy();
+  deps.progress("all rows are copied and compared. Stop the cloud now; the rest takes seconds");
+  let followedMs = deps.clock.monotonicMs();
+  for (;;) {
+    const lock = await lockUnlessServed(dataDir, false);
+    if (lock) return lock;
+    await deps.clock.sleep(LOOK_EVERY_MS);
+    if (deps.clock.monotonicMs() - followedMs < FOLLOW_EVERY_MS) continue;
+    await move.follow();
+    followedMs = deps.clock.monotonicMs();
+  }
+}
+
+async function requirePlace(
+  target: PostgresTarget,
+  address: PostgresAddress,
+  isBegun: boolean,
+): Promise<void> {
+  const state = await target.state();
+  if (state === "foreign") throw hasTables(address);
+  if (state === "complete" && !isBegun) {
+    throw new DatabaseChoiceError(
+      `${address.shown} has the rows of a move that was given up. Remove the schema ` +
+        `${address.schema} there, or name another one with schema=`,
+    );
+  }
 }
 
 /** @throws {StoreError} when tables are in the place to which a move is to go. */

@@ -56,6 +56,45 @@ export async function* cursorRows(
   }
 }
 
+/**
+ * What belongs to some keys: the condition of a statement, and its values.
+ *
+ * @param types of the columns of the table
+ */
+function keyCondition(table: Table, types: readonly string[], keys: readonly (readonly Value[])[]) {
+  const lists = table.key.map((name, at) => `$${at + 1}::${types[table.columns.indexOf(name)]}[]`);
+  return {
+    text: `(${quoted(table.key)}) in (select * from unnest(${lists.join(", ")}))`,
+    values: table.key.map((_, at) => keys.map((key) => parameter(key[at] ?? null))),
+  };
+}
+
+/** Removes the rows with some keys. */
+export async function removeRows(
+  client: Client,
+  table: Table,
+  types: readonly string[],
+  keys: readonly (readonly Value[])[],
+): Promise<void> {
+  const { text, values } = keyCondition(table, types, keys);
+  await client.query(`delete from "${table.name}" where ${text}`, values);
+}
+
+/** The rows with some keys that are there. */
+export async function rowsWith(
+  client: Client,
+  table: Table,
+  types: readonly string[],
+  keys: readonly (readonly Value[])[],
+): Promise<Row[]> {
+  const { text, values } = keyCondition(table, types, keys);
+  const { rows, fields } = await client.query<(string | null)[]>({
+    text: `select ${quoted(table.columns)} from "${table.name}" where ${text}`,
+    ...{ values, rowMode: "array" },
+  });
+  return rows.map((texts) => texts.map((value, at) => valueOf(value, fields[at]?.dataTypeID ?? 0)));
+}
+
 /** What a query names for a table. */
 export function fromOf({ name, from }: Table): string {
   return from ?? `"${name}"`;

@@ -6,7 +6,8 @@ import { openingFailure } from "../../storage/postgres/failures.ts";
 import { notifications } from "../../storage/postgres/functions.ts";
 import { migrate } from "../../storage/postgres/migrate.ts";
 import { lockNumber } from "../../storage/postgres/postgres_database.ts";
-import { connectForMove, cursorRows, parameter } from "./postgres_rows.ts";
+import { connectForMove, cursorRows, parameter, removeRows, rowsWith } from "./postgres_rows.ts";
+import type { NotedMoment } from "./noted_changes.ts";
 import {
   afterText,
   type MoveTarget,
@@ -114,31 +115,58 @@ export class PostgresTarget implements MoveTarget, AsyncDisposable {
    * @throws {StoreError} that names the table
    */
   async append(table: Table, rows: readonly Row[], progress: TableProgress): Promise<void> {
-    const types = await this.#typesOf(table);
-    const lists = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
-    const values = table.columns.map((_, at) => rows.map((row) => row[at] ?? null));
-    try {
-      await this.#transaction(async () => {
-        if (rows.length > 0) {
-          await this.client.query(
-            `insert into "${table.name}" (${quoted(table.columns)}) select * from unnest(${lists})`,
-            values.map((list) => list.map(parameter)),
-          );
-        }
-        await this.client.query(
-          `insert into moved_tables values ($1, $2, $3, $4) on conflict (name) do update
-            set rows = excluded.rows, after = excluded.after, is_complete = excluded.is_complete`,
-          [table.name, progress.rows, afterText(progress), progress.isComplete],
-        );
-      });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new StoreError(
-        "failed",
-        `The rows of ${table.name} cannot be written to ${this.address.shown}: ${reason}.`,
-        error,
+    await this.#write(table, async (types) => {
+      await this.#insert(table, types, rows);
+      await this.client.query(
+        `insert into moved_tables values ($1, $2, $3, $4) on conflict (name) do update
+          set rows = excluded.rows, after = excluded.after, is_complete = excluded.is_complete`,
+        [table.name, progress.rows, afterText(progress), progress.isComplete],
       );
-    }
+    });
+  }
+
+  /** Removes the rows with some keys. */
+  async remove(table: Table, keys: readonly (readonly Value[])[]): Promise<void> {
+    await this.#write(table, (types) => removeRows(this.client, table, types, keys));
+  }
+
+  /**
+   * Puts rows in the place of those with some keys.
+   *
+   * @returns what is there now
+   */
+  async replace(
+    table: Table,
+    keys: readonly (readonly Value[])[],
+    rows: readonly Row[],
+  ): Promise<Row[]> {
+    return await this.#write(table, async (types) => {
+      await removeRows(this.client, table, types, keys);
+      await this.#insert(table, types, rows);
+      return await rowsWith(this.client, table, types, keys);
+    });
+  }
+
+  async count({ name }: Table): Promise<number> {
+    const [row] = await this.#rows<{ rows: string }>(`select count(*) as rows from "${name}"`);
+    return Number(row?.rows);
+  }
+
+  /** Up to which note of changes the rows are as in `cloud.db`; undefined: there is none. */
+  async noted(): Promise<NotedMoment | undefined> {
+    if (!(await this.#tables(this.moving.schema)).includes("moved_notes")) return undefined;
+    const [row] = await this.#rows<{ id: string; seq: string }>("select id, seq from moved_notes");
+    return row && { id: row.id, seq: BigInt(row.seq) };
+  }
+
+  async note({ id, seq }: NotedMoment): Promise<void> {
+    await this.#transaction(async () => {
+      await this.client.query(
+        "create table if not exists moved_notes (id text not null, seq bigint not null)",
+      );
+      await this.client.query("delete from moved_notes");
+      await this.client.query("insert into moved_notes values ($1, $2)", [id, seq.toString()]);
+    });
   }
 
   /** Takes the rows of a table back. */
@@ -173,6 +201,7 @@ export class PostgresTarget implements MoveTarget, AsyncDisposable {
       }
       for (const [table, last] of counted) await this.#countOn(table, last);
       await this.client.query("drop table moved_keys");
+      await this.client.query("drop table if exists moved_notes");
       await this.client.query(notifications(this.address.schema));
       await this.client.query(`drop schema if exists ${this.address.schema}`);
       await this.client.query(
@@ -248,11 +277,36 @@ export class PostgresTarget implements MoveTarget, AsyncDisposable {
     return (await this.client.query<T>(text, [...values])).rows;
   }
 
-  async #transaction(work: () => Promise<void>): Promise<void> {
+  async #insert(table: Table, types: readonly string[], rows: readonly Row[]): Promise<void> {
+    if (rows.length === 0) return;
+    const lists = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
+    await this.client.query(
+      `insert into "${table.name}" (${quoted(table.columns)}) select * from unnest(${lists})`,
+      table.columns.map((_, at) => rows.map((row) => parameter(row[at] ?? null))),
+    );
+  }
+
+  /** @throws {StoreError} that names the table */
+  async #write<T>(table: Table, work: (types: readonly string[]) => Promise<T>): Promise<T> {
+    const types = await this.#typesOf(table);
+    try {
+      return await this.#transaction(() => work(types));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new StoreError(
+        "failed",
+        `The rows of ${table.name} cannot be written to ${this.address.shown}: ${reason}.`,
+        error,
+      );
+    }
+  }
+
+  async #transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.client.query("begin");
     try {
-      await work();
+      const result = await work();
       await this.client.query("commit");
+      return result;
     } catch (error) {
       await this.client.query("rollback").catch(() => undefined); // the first error counts
       throw error;

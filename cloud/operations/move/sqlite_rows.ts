@@ -30,6 +30,10 @@ export class SqliteRows implements Side {
     }
   }
 
+  count({ name }: Table): number {
+    return this.handle.prepare<[], number>(`SELECT count(*) FROM "${name}"`).pluck().get() ?? 0;
+  }
+
   #batch(table: Table, after: readonly Value[] | undefined): Row[] {
     const rows: Row[] = [];
     let bytes = 0;
@@ -50,7 +54,7 @@ export class SqliteRows implements Side {
   #names(): string[] {
     return this.handle.prepare<[], string>(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' " +
-        "AND name <> 'schema_migrations' ORDER BY name",
+        "AND name <> 'schema_migrations' AND name NOT GLOB 'move_notes*' ORDER BY name",
     ).pluck().all();
   }
 
@@ -77,6 +81,6 @@ export class SqliteRows implements Side {
 }
 
 /** PostgreSQL takes no zero character in a text. */
-function storable(value: Value): Value {
+export function storable(value: Value): Value {
   return typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value;
 }

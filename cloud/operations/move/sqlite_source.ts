@@ -6,7 +6,11 @@ import {
   refuseChanges,
   refusesChanges,
 } from "../../storage/database/moved_triggers.ts";
+import type { MoveDeps } from "./copy.ts";
+import { endNotes } from "./noted_changes.ts";
+import type { PostgresTarget } from "./postgres_target.ts";
 import type { MoveSource, Row, Table, Value } from "./rows.ts";
+import { applyChanges, compareCount } from "./served_move.ts";
 import { SqliteRows } from "./sqlite_rows.ts";
 
 /** `cloud.db`, which nobody else can write to until it is closed. */
@@ -60,9 +64,18 @@ export class SqliteSource implements MoveSource, Disposable {
     return this.#rows.batches(table, after);
   }
 
-  count({ name }: Table): Promise<number> {
-    const row = this.handle.prepare(`SELECT count(*) AS rows FROM "${name}"`).get();
-    return Promise.resolve(Number((row as { rows: number }).rows));
+  count(table: Table): Promise<number> {
+    return Promise.resolve(this.#rows.count(table));
+  }
+
+  /** Brings what changed since {@link ServedMove} did; false: that does not say all. */
+  async follow(target: PostgresTarget, deps: MoveDeps): Promise<boolean> {
+    return await applyChanges(this.handle, target, deps);
+  }
+
+  /** @throws {StoreError} that names a table with another number of rows there */
+  async compareCounts(target: PostgresTarget): Promise<void> {
+    for (const table of this.tables) await compareCount(table, this.#rows, target);
   }
 
   /** The last number that a table counted up to, also of a row that is deleted. */
@@ -77,6 +90,7 @@ export class SqliteSource implements MoveSource, Disposable {
    * rows are now. It can be read as before.
    */
   retire(place: string): void {
+    endNotes(this.handle);
     refuseChanges(this.handle, this.tables.map(({ name }) => name), place);
     this.handle.exec("COMMIT");
     this.#emptyLog();

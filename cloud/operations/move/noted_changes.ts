@@ -1,0 +1,149 @@
+import { Buffer } from "node:buffer";
+import type { Database } from "../../../shared/base/store/connect.ts";
+import { quoted, type Row, type Table, type Value } from "./rows.ts";
+import { storable } from "./sqlite_rows.ts";
+
+/** Keys of rows that changed, in the order of their changes. */
+const NOTES = "move_notes";
+/** One row: whose notes they are, and until when they are taken. */
+const STATE = "move_notes_state";
+/** A move that nobody continues takes no more notes, and room, from then on. */
+const TAKEN_FOR_S = 86_400;
+const KEYS_AT_ONCE = 2_000;
+const FORGOTTEN_AT_ONCE = 20_000;
+
+/** A moment of the notes. */
+export interface NotedMoment {
+  /** Other notes, and notes with a gap, have another one. */
+  readonly id: string;
+  /** The last note. */
+  readonly seq: bigint;
+}
+
+/** What a key stands for, as the rows of a file have it and as PostgreSQL does. */
+export interface ChangedKey {
+  readonly here: readonly Value[];
+  readonly there: readonly Value[];
+}
+
+/**
+ * From now on `cloud.db` notes which rows of some tables change, whoever changes them. Notes of an
+ * earlier call are forgotten.
+ */
+export function noteChanges(db: Database, tables: readonly Table[], id: string): void {
+  db.transaction(() => {
+    endNotes(db);
+    db.exec(`CREATE TABLE ${NOTES} (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, key TEXT NOT NULL)`);
+    db.exec(`CREATE TABLE ${STATE} (id TEXT NOT NULL, until_s INTEGER NOT NULL)`);
+    db.prepare(`INSERT INTO ${STATE} VALUES (?, unixepoch() + ?)`).run(id, TAKEN_FOR_S);
+    for (const table of tables) {
+      trigger(db, table, "INSERT", ["NEW"]);
+      trigger(db, table, "UPDATE", ["OLD", "NEW"]);
+      trigger(db, table, "DELETE", ["OLD"]);
+    }
+  }).immediate();
+}
+
+function trigger(db: Database, { name, key }: Table, event: string, rows: string[]): void {
+  const notes = rows.map((row) => {
+    const values = key.map((column) => `typeof(${row}."${column}"), hex(${row}."${column}")`);
+    return `INSERT INTO ${NOTES} (name, key) SELECT '${name}', json_array(${values.join(", ")})
+      FROM ${STATE} WHERE until_s > unixepoch();`;
+  });
+  // The first one that was not noted makes all of them worthless.
+  db.exec(`CREATE TRIGGER "noted_${name}_${event}" AFTER ${event} ON "${name}" BEGIN
+    ${notes.join("\n")}
+    UPDATE ${STATE} SET id = '' WHERE until_s <= unixepoch() AND id <> ''; END`);
+}
+
+/** Undefined: no notes are taken, or some are missing. */
+export function notedMoment(db: Database): NotedMoment | undefined {
+  const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(STATE);
+  if (known === undefined) return undefined;
+  const [id, seq] = db.prepare(
+    `SELECT id, (SELECT seq FROM sqlite_sequence WHERE name = '${NOTES}') FROM ${STATE}`,
+  ).safeIntegers().raw().get() as [string, bigint | null];
+  return id === "" ? undefined : { id, seq: seq ?? 0n };
+}
+
+/** Takes notes for longer, and forgets those up to one: few at a time, as others write. */
+export function keepNoting(db: Database, upTo: bigint): void {
+  db.prepare(`UPDATE ${STATE} SET until_s = unixepoch() + ? WHERE until_s > unixepoch()`)
+    .run(TAKEN_FOR_S);
+  const forget = db.prepare(
+    `DELETE FROM ${NOTES} WHERE seq <= ? AND seq < (SELECT min(seq) FROM ${NOTES}) + ?`,
+  );
+  while (forget.run(upTo, FORGOTTEN_AT_ONCE).changes > 0);
+}
+
+/** Takes no more notes, and forgets all. */
+export function endNotes(db: Database): void {
+  const triggers = db.prepare<[], string>(
+    "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB 'noted_*'",
+  ).pluck().all();
+  for (const name of triggers) db.exec(`DROP TRIGGER "${name}"`);
+  db.exec(`DROP TABLE IF EXISTS ${NOTES}; DROP TABLE IF EXISTS ${STATE}`);
+}
+
+/** Which rows changed after a note, as they were at one moment. */
+export class ChangedRows {
+  constructor(private readonly db: Database, after: bigint) {
+    db.exec(`DROP TABLE IF EXISTS temp.move_due;
+      CREATE TEMP TABLE move_due AS SELECT DISTINCT name, key FROM ${NOTES} WHERE seq > ${after}
+        ORDER BY name`);
+  }
+
+  /** How many there are. */
+  get count(): number {
+    return this.db.prepare<[], number>("SELECT count(*) FROM temp.move_due").pluck().get() ?? 0;
+  }
+
+  /** Keys of rows of a table that changed, some at a time. */
+  *keys({ name }: Table): Generator<ChangedKey[]> {
+    const some = this.db.prepare<[string, number], { at: number; key: string }>(
+      `SELECT rowid AS at, key FROM temp.move_due WHERE name = ? AND rowid > ?
+        ORDER BY rowid LIMIT ${KEYS_AT_ONCE}`,
+    );
+    for (let after = 0;;) {
+      const found = some.all(name, after);
+      const last = found.at(-1);
+      if (!last) return;
+      yield found.map(({ key }) => changedKey(key));
+      after = last.at;
+    }
+  }
+
+  /**
+   * The rows with some keys that are there.
+   *
+   * @param upTo only rows whose key does not come after this one; left out: all
+   */
+  rows(table: Table, keys: readonly ChangedKey[], upTo: readonly Value[] | undefined): Row[] {
+    const key = quoted(table.key);
+    const places = `(${table.key.map(() => "?").join(", ")})`;
+    const statement = this.db.prepare(
+      `SELECT ${quoted(table.columns)} FROM "${table.name}" WHERE (${key}) = ${places}
+        ${upTo ? `AND (${key}) <= ${places}` : ""}`,
+    ).safeIntegers().raw();
+    return keys.flatMap(({ here }) => {
+      const row = statement.get(...here, ...upTo ?? []) as Value[] | undefined;
+      return row ? [row.map(storable)] : [];
+    });
+  }
+}
+
+function changedKey(text: string): ChangedKey {
+  const parts = JSON.parse(text) as string[];
+  const here: Value[] = [];
+  for (let at = 0; at < parts.length; at += 2) {
+    here.push(valueOf(parts[at] ?? "", Buffer.from(parts[at + 1] ?? "", "hex")));
+  }
+  return { here, there: here.map(storable) };
+}
+
+function valueOf(type: string, bytes: Buffer): Value {
+  if (type === "integer") return BigInt(bytes.toString());
+  if (type === "real") return Number(bytes.toString());
+  return type === "blob" ? bytes : bytes.toString();
+}
