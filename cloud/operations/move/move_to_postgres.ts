@@ -38,10 +38,31 @@ export async function moveToPostgres(
 ): Promise<MoveResult> {
   const address = parsePostgresAddress(to, dataDir);
   const isBegun = checkFolder(dataDir, address);
-  const free = await lockUnlessServed(dataDir, isBegun);
+  using free = await lockUnlessServed(dataDir, isBegun);
   await using target = await PostgresTarget.open(address);
   await requirePlace(target, address, isBegun);
-  using _lock = free ?? await copyWhileServed(dataDir, target, deps);
+  try {
+    using _lock = free ? undefined : await copyWhileServed(dataDir, target, deps);
+    return await moveTo(target, { dataDir, address, isBegun, isServed: !free }, deps);
+  } catch (error) {
+    throw target.failureOf(error);
+  }
+}
+
+interface Move {
+  readonly dataDir: string;
+  readonly address: PostgresAddress;
+  /** The folder notes the address. */
+  readonly isBegun: boolean;
+  /** A cloud served it until now, and all of it was copied and compared. */
+  readonly isServed: boolean;
+}
+
+async function moveTo(
+  target: PostgresTarget,
+  { dataDir, address, isBegun, isServed }: Move,
+  deps: MoveDeps,
+): Promise<MoveResult> {
   // Whoever served and wrote until now has ended, or is locked out below.
   const state = await target.state();
   using source = state === "complete"
@@ -54,7 +75,7 @@ export async function moveToPostgres(
     faultPoint("move.begun");
     await writeNotedAddress(dataDir, address.shown);
     // What was copied and compared while it was served is not read once more.
-    if (isFollowed && !free) await source.compareCounts(target);
+    if (isFollowed && isServed) await source.compareCounts(target);
     else await copyTables(source.tables, source, target, deps);
     faultPoint("move.compared");
     deps.progress("checking references between rows");

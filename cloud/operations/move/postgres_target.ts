@@ -32,13 +32,26 @@ export type TargetState = "empty" | "copying" | "complete" | "foreign";
  */
 export class PostgresTarget implements MoveTarget, AsyncDisposable {
   readonly #types = new Map<string, readonly string[]>();
+  #isLost = false;
 
   private constructor(
     private readonly client: Client,
     private readonly address: PostgresAddress,
     /** The schema that is being filled. */
     private readonly moving: PostgresAddress,
-  ) {}
+  ) {
+    client.on("error", () => this.#isLost = true);
+  }
+
+  /** What to say of an error: that of a connection which is lost says nothing of it. */
+  failureOf(error: unknown): unknown {
+    if (!this.#isLost) return error;
+    return new StoreError(
+      "failed",
+      `The connection to ${this.address.shown} was lost. Run it again: it continues there.`,
+      error,
+    );
+  }
 
   /** @throws {StoreError} with one line for the operator. */
   static async open(address: PostgresAddress): Promise<PostgresTarget> {

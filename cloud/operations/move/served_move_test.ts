@@ -206,3 +206,27 @@ Deno.test({
     await assertSame(rig, kept);
   },
 });
+
+Deno.test({
+  name: "a move says that its connection was lost, and continues",
+  ignore,
+  async fn() {
+    await using rig = await Rig.open();
+    await using serving = await Serving.of(rig);
+    let ending: Promise<string> | undefined;
+    const lost = rig.move((line) => {
+      if (ALL_ARE_THERE.test(line)) {
+        ending = rig.server.query(
+          "select count(pg_terminate_backend(pid)) from pg_stat_activity " +
+            "where pid <> pg_backend_pid() and datname = current_database()",
+        );
+      }
+      return false;
+    });
+    await assert.rejects(lost, /connection to postgres:.* was lost\. Run it again/);
+    await ending;
+    serving.save();
+    serving.stop();
+    await assertSame(rig, await rig.move());
+  },
+});
