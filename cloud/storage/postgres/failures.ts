@@ -34,6 +34,10 @@ export function openingFailure(error: unknown, { shown }: PostgresAddress): Stor
     const advice = "turn TLS on there, or add sslmode=disable where the network is your own";
     return new StoreError("failed", `The database ${shown} has no TLS; ${advice}.`, error);
   }
+  if (/password must be a (non-empty )?string/.test(cause)) {
+    const advice = "give it in PGPASSWORD, or in the file that PGPASSFILE names";
+    return new StoreError("failed", `The database ${shown} wants a password; ${advice}.`, error);
+  }
   if (code === undefined) {
     const advice = "Check that PostgreSQL runs there, and the address in --database";
     return new StoreError("failed", `Cannot connect to ${shown}: ${cause}. ${advice}.`, error);
