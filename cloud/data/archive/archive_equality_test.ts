@@ -32,6 +32,12 @@ const RANGES = 20;
 const START_US = Date.UTC(2026, 0, 2, 23, 30, 5, 123) * 1_000 + 456;
 const IDS = Array.from({ length: 12 }, (_, at) => at + 1);
 
+type Where = "database" | "files" | "mixed";
+
+/** When the older of the two days is old enough, and both are. */
+const OLDER_DAY = "2026-01-04T05:00:00Z";
+const ALL_DAYS = "2026-01-09T05:00:00Z";
+
 /** A cloud's readings, some of them in files or not. */
 class Side implements AsyncDisposable {
   readonly readings: Readings;
@@ -48,26 +54,27 @@ class Side implements AsyncDisposable {
   static async open(
     seed: number,
     server: PostgresServer | undefined,
-    isArchived: boolean,
+    where: Where,
   ): Promise<Side> {
     const dataDir = await Deno.makeTempDir({ prefix: "machine-archive-" });
     const files = await FolderBlobStore.open(join(dataDir, "data-archive"));
     const database = server
       ? await PostgresDatabase.open(
-        parsePostgresAddress(`${server.address()}?schema=cloud_${isArchived}`, dataDir),
+        parsePostgresAddress(`${server.address()}?schema=${where}`, dataDir),
       )
       : SqliteDatabase.open(dataDir);
     const side = new Side(database, dataDir, files);
     await database.queries.transaction().execute((queries) =>
       fillReadings(queries, new Dice(seed), START_US)
     );
-    if (isArchived) await side.archive();
+    if (where === "mixed") await side.archive(OLDER_DAY);
     await side.#late(new Dice(seed + 7));
-    if (isArchived && seed % 2 === 0) await side.archive();
+    if (where === "mixed" && seed % 2 === 0) await side.archive(OLDER_DAY);
+    if (where === "files") await side.archive(ALL_DAYS);
     return side;
   }
 
-  async archive(): Promise<void> {
+  async archive(now: string): Promise<void> {
     const { database, files } = this;
     const { queries } = database;
     for (const org_id of ["org-0", "org-1", "org-2"]) {
@@ -78,7 +85,7 @@ class Side implements AsyncDisposable {
       }).onConflict((conflict) => conflict.doNothing()).execute();
     }
     const archiver = new Archiver({
-      ...{ queries, files, random: systemRandom, clock: new FakeClock("2026-01-04T05:00:00Z") },
+      ...{ queries, files, random: systemRandom, clock: new FakeClock(now) },
       transact: (work) => database.sharedTransaction(work),
     });
     const { readings } = await archiver.run();
@@ -167,11 +174,13 @@ async function look({ database, readings }: Side, dice: Dice): Promise<unknown[]
 
 async function compare(server: PostgresServer | undefined): Promise<void> {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  await using kept = await Side.open(seed, server, false);
-  await using moved = await Side.open(seed, server, true);
+  await using kept = await Side.open(seed, server, "database");
+  await using mixed = await Side.open(seed, server, "mixed");
+  await using moved = await Side.open(seed, server, "files");
   const count = async ({ database }: Side) =>
     (await database.queries.selectFrom("tabular_readings").select("position").execute()).length;
-  assert.ok(await count(moved) < await count(kept) && await count(moved) > 0);
+  assert.ok(await count(mixed) < await count(kept) && await count(mixed) > 0);
+  assert.equal(await count(moved), 0);
   const dice = new Dice(seed + 1);
   let rows = 0;
   for (let at = 0; at < QUERIES; at++) {
@@ -185,23 +194,26 @@ async function compare(server: PostgresServer | undefined): Promise<void> {
     const which = `seed ${seed}, query ${at}: ${shown} of ${JSON.stringify(scope)}`;
     const expected = await kept.ask({ scope, query });
     assert.equal(expected.answer.kind, "rows", `${which}: ${JSON.stringify(expected.answer)}`);
+    assert.deepEqual(await mixed.ask({ scope, query }), expected, which);
     assert.deepEqual(await moved.ask({ scope, query }), expected, which);
     rows += expected.documents.length;
   }
   assert.ok(rows > QUERIES, "most of them find something");
   for (let at = 0; at < RANGES; at++) {
     const expected = await look(kept, new Dice(seed + 100 + at));
-    const found = await look(moved, new Dice(seed + 100 + at));
-    assert.deepEqual(found, expected, `seed ${seed}, range ${at}`);
+    for (const side of [mixed, moved]) {
+      const found = await look(side, new Dice(seed + 100 + at));
+      assert.deepEqual(found, expected, `seed ${seed}, range ${at}`);
+    }
   }
 }
 
-Deno.test("random queries and ranges give the same with readings in files on SQLite", async () => {
+Deno.test("random queries and ranges give the same with some or all readings in files on SQLite", async () => {
   await compare(undefined);
 });
 
 Deno.test({
-  name: "random queries and ranges give the same with readings in files on PostgreSQL",
+  name: "random queries and ranges give the same with some or all readings in files on PostgreSQL",
   ignore: ignoreWithout(import.meta.url, "postgresql"),
   async fn() {
     await using server = await PostgresServer.start();
