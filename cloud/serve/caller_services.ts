@@ -1,6 +1,7 @@
 import { createAuthService } from "../../shared/cloud/auth/auth_service.ts";
 import type { AttemptLimiter } from "../../shared/cloud/auth/attempt_limiter.ts";
 import type { Identity } from "../../shared/cloud/auth/identity.ts";
+import type { KeyCost } from "../../shared/cloud/auth/key_hash.ts";
 import { TokenIssuer } from "../../shared/cloud/auth/token_issuer.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
@@ -28,6 +29,8 @@ export interface CallerServicesOptions {
   readonly owner: Caller | undefined;
   readonly domain: string;
   readonly limiter: AttemptLimiter;
+  /** Of new keys; left out: what is right for them. */
+  readonly keyCost: KeyCost | undefined;
   readonly clock: Clock;
   readonly time: SteadyTime;
   readonly random: Random;
@@ -39,13 +42,13 @@ export type CallerServices = Awaited<ReturnType<typeof openCallerServices>>;
 
 /** Who calls: credentials of machines and programs, and the tokens made of them. */
 export async function openCallerServices(options: CallerServicesOptions) {
-  const { changes, owner, limiter, clock, time, random } = options;
+  const { changes, owner, limiter, clock, time, random, domain, keyCost } = options;
   const { database: { queries }, keys } = options.folder;
   const callers = owner
     ? new LocalCallers(queries, changes, time.strict, owner)
     : new Callers(queries, changes, time.strict);
   const secrets = new SharedSecrets(queries, keys.secrets);
-  const verifiers = new CredentialVerifiers(queries, secrets, options.domain, clock, random);
+  const verifiers = new CredentialVerifiers(queries, secrets, domain, clock, random, keyCost);
   const issuer = await TokenIssuer.create({
     privateKeyPkcs8Pem: keys.tokenKeyPem,
     issuer: "machine-cloud",
@@ -62,8 +65,8 @@ export async function openCallerServices(options: CallerServicesOptions) {
   return {
     callers,
     secrets,
-    apiKeys: new ApiKeys(queries, changes, clock, random),
-    machineKeys: new MachineKeys(queries, changes, keys.secrets, clock, random),
+    apiKeys: new ApiKeys(queries, changes, clock, random, keyCost),
+    machineKeys: new MachineKeys(queries, changes, keys.secrets, clock, random, keyCost),
     verifiers,
     issuer,
     cookie,

@@ -1,3 +1,4 @@
+import type { KeyCost } from "../../shared/cloud/auth/key_hash.ts";
 import type { PasswordCost } from "../accounts/people/passwords.ts";
 import type { AuthorityFiles } from "../accounts/certificates/authority.ts";
 import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.ts";
@@ -39,4 +40,6 @@ export interface CloudSettings {
   readonly auditDays?: number | undefined;
   /** Of people's new passwords; left out: what is right for people. Tests have a lower one. */
   readonly passwordCost?: PasswordCost | undefined;
+  /** Likewise of new keys. */
+  readonly keyCost?: KeyCost | undefined;
 }

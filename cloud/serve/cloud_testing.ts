@@ -34,6 +34,9 @@ export interface Credentials {
   readonly payload: string;
 }
 
+/** Of passwords and keys: what many tests do again and again takes no time. */
+const LOW_COST = { ln: 4, r: 8, p: 1 };
+
 const TEST_NODE = { host: "host", address: "127.0.0.1:1", version: "test" };
 
 /** Left out: `Acme`, `Lab`, `demo`, and no configuration. */
@@ -115,7 +118,8 @@ export class TestCloud implements AsyncDisposable {
       logLimits: options.logLimits,
       singleSignOn: options.singleSignOn,
       peers: options.peers,
-      passwordCost: { ln: 4, r: 8, p: 1 },
+      passwordCost: LOW_COST,
+      keyCost: LOW_COST,
       logs,
       nodes,
       clock,
@@ -142,12 +146,16 @@ export class TestCloud implements AsyncDisposable {
   async bootstrapElsewhere(names: TestNames = {}): Promise<BootstrapResult> {
     const other = await openDataFolder(this.dataDir, systemRandom, this.address);
     try {
-      return await bootstrap(other, { clock: this.clock, random: systemRandom }, {
-        organization: names.organization ?? "Acme",
-        location: names.location ?? "Lab",
-        machine: names.machine ?? "demo",
-        config: names.config && readConfig(JSON.stringify(names.config)),
-      });
+      return await bootstrap(
+        other,
+        { clock: this.clock, random: systemRandom, keyCost: LOW_COST },
+        {
+          organization: names.organization ?? "Acme",
+          location: names.location ?? "Lab",
+          machine: names.machine ?? "demo",
+          config: names.config && readConfig(JSON.stringify(names.config)),
+        },
+      );
     } finally {
       await other.database.close();
     }

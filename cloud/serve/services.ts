@@ -42,6 +42,7 @@ export async function createServices(options: ServicesOptions) {
   const changes = new ChangeFeed(database, clock, log.child("changes"));
   const signIn = await openCallerServices({
     ...{ folder, changes, owner, domain, limiter, clock, time, random, publicUrl },
+    keyCost: options.keyCost,
   });
   const { callers, secrets, apiKeys, machineKeys, verifiers, issuer, verifyToken } = signIn;
   const blobs = await openBlobStores({

@@ -63,6 +63,7 @@ export class CliRig implements AsyncDisposable {
       domain: "machine.internal",
       hostname: "localhost",
       packageLimitBytes: 1_000_000,
+      passwordCost: { ln: 4, r: 8, p: 1 },
       ...(smtpUrl === undefined
         ? {}
         : { notifications: { smtpUrl, mailFrom: "cloud@example.com" } }),

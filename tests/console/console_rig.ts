@@ -9,6 +9,7 @@ import type { Client, Transport } from "@connectrpc/connect";
 import { type Cloud, type CloudOptions, startCloud } from "../../cloud/serve/cloud.ts";
 import { bootstrap, type BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../cloud/storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
@@ -305,6 +306,9 @@ export class ConsolePage {
   }
 }
 
+/** Of passwords and keys: they are not what is tested. */
+const LOW_COST = { ln: 4, r: 8, p: 1 };
+
 const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("machine-cloud") };
 
 async function cloudIn(
@@ -317,15 +321,17 @@ async function cloudIn(
     listen: { hostname: "127.0.0.1", port },
     hostname: "localhost",
     notifications: { allowPrivateWebhooks: true },
-    passwordCost: { ln: 4, r: 8, p: 1 },
+    passwordCost: LOW_COST,
+    keyCost: LOW_COST,
     ...options,
   }, deps);
 }
 
 async function bootstrapped(dataDir: string): Promise<BootstrapResult> {
+  await placeEmptyDatabase(dataDir);
   const folder = await openDataFolder(dataDir, systemRandom);
   try {
-    return await bootstrap(folder, deps, {
+    return await bootstrap(folder, { ...deps, keyCost: LOW_COST }, {
       ...{ organization: "Acme", location: "Lab", machine: "rover" },
     });
   } finally {

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
-import { hashKey } from "../../../shared/cloud/auth/key_hash.ts";
+import { hashKey, type KeyCost } from "../../../shared/cloud/auth/key_hash.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -34,6 +34,7 @@ export class ApiKeys {
     private readonly changes: ChangeFeed,
     private readonly clock: Clock,
     private readonly random: Random,
+    private readonly keyCost?: KeyCost,
   ) {}
 
   /** Makes a key that may do what `grants` say. */
@@ -44,7 +45,7 @@ export class ApiKeys {
   ): Promise<{ id: string; key: string }> {
     const key = alphanumeric(this.random, KEY_LENGTH);
     const id = this.random.uuid();
-    const hash = await hashKey(key);
+    const hash = await hashKey(key, this.keyCost);
     await this.queries.transaction().execute(async (transaction) => {
       await insertKey(transaction, { id, orgId, name, hash, grants }, this.clock.now());
     });
@@ -60,7 +61,7 @@ export class ApiKeys {
   async rotate(key: ApiKey): Promise<{ id: string; key: string }> {
     const value = alphanumeric(this.random, KEY_LENGTH);
     const id = this.random.uuid();
-    const hash = await hashKey(value);
+    const hash = await hashKey(value, this.keyCost);
     await this.queries.transaction().execute(async (transaction) => {
       const now = this.clock.now();
       const ended = await transaction.updateTable("api_keys").set({ deleted_at: now.getTime() })

@@ -1,4 +1,4 @@
-import { hashKey } from "../../../shared/cloud/auth/key_hash.ts";
+import { hashKey, type KeyCost } from "../../../shared/cloud/auth/key_hash.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -21,6 +21,7 @@ export class MachineKeys {
     private readonly secrets: DerivedSecrets,
     private readonly clock: Clock,
     private readonly random: Random,
+    private readonly keyCost?: KeyCost,
   ) {}
 
   /** The machine's key; made when it has none, or when the last one was deleted. */
@@ -29,7 +30,7 @@ export class MachineKeys {
     const valid = known.find((row) => row.deletedAt === null);
     if (valid) return this.#told(machine.id, valid);
     const generation = 1 + Math.max(0, ...known.map((row) => row.generation));
-    const hash = await hashKey(this.secrets.machineKey(machine.id, generation));
+    const hash = await hashKey(this.secrets.machineKey(machine.id, generation), this.keyCost);
     const made = await this.queries.transaction().execute(async (transaction) => {
       // Two that ask at once get the same key.
       const other = (await this.#known(machine.id, transaction)).find((row) =>

@@ -1,5 +1,5 @@
 import type { CredentialType, Identity } from "../../../shared/cloud/auth/identity.ts";
-import { hashKey, verifyKey } from "../../../shared/cloud/auth/key_hash.ts";
+import { hashKey, type KeyCost, verifyKey } from "../../../shared/cloud/auth/key_hash.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Random } from "../../storage/keys/random.ts";
@@ -23,8 +23,9 @@ export class CredentialVerifiers {
     private readonly domain: string,
     private readonly clock: Clock,
     random: Random,
+    keyCost?: KeyCost,
   ) {
-    this.#unmatchedHash = hashKey(random.uuid());
+    this.#unmatchedHash = hashKey(random.uuid(), keyCost);
   }
 
   get byType(): Record<CredentialType, Verifier> {

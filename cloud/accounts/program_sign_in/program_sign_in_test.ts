@@ -12,6 +12,7 @@ import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { addOwner, signInLink } from "../../local/people/people_command.ts";
 import { startCloud } from "../../serve/cloud.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { authorizationRequest } from "./redirect.ts";
 
@@ -28,6 +29,7 @@ const wanted = {
 /** A cloud, and a browser in which Ann is signed in. */
 async function openCloud() {
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
+  await placeEmptyDatabase(dataDir);
   const folder = await openDataFolder(dataDir, systemRandom);
   const { queries } = folder.database;
   const made = await bootstrap(folder, deps, {
@@ -39,6 +41,7 @@ async function openCloud() {
   const cloud = await startCloud({
     ...{ dataDir, listen: { hostname: "127.0.0.1", port: 0 }, hostname: "localhost" },
     ...{ domain: "machine.internal", packageLimitBytes: 1_000_000 },
+    passwordCost: { ln: 4, r: 8, p: 1 },
   }, deps);
   const send = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(new URL(path, cloud.url), { redirect: "manual", ...init });

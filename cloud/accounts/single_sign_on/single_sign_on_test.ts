@@ -6,6 +6,7 @@ import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { addOwner } from "../../local/people/people_command.ts";
 import { startCloud } from "../../serve/cloud.ts";
 import { type DataFolder, openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { codeOf, stepAt } from "../second_factor/totp.ts";
 import { FakeIssuer } from "./fake_issuer.ts";
@@ -20,6 +21,7 @@ const deps = { clock: systemClock, random: systemRandom, log };
 async function openCloud(settings: Partial<SingleSignOnSettings> = {}) {
   const issuer = await FakeIssuer.start();
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
+  await placeEmptyDatabase(dataDir);
   const folder = await openDataFolder(dataDir, systemRandom);
   const made = await bootstrap(folder, deps, {
     ...{ organization: "Acme", location: "Lab", machine: "demo" },
@@ -28,6 +30,7 @@ async function openCloud(settings: Partial<SingleSignOnSettings> = {}) {
   const cloud = await startCloud({
     ...{ dataDir, listen: { hostname: "127.0.0.1", port: 0 }, hostname: "localhost" },
     ...{ domain: "machine.internal", packageLimitBytes: 1_000_000 },
+    passwordCost: { ln: 4, r: 8, p: 1 },
     singleSignOn: {
       issuer: issuer.url,
       clientId: issuer.clientId,

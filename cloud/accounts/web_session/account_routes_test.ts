@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { addOwner, signInLink } from "../../local/people/people_command.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
@@ -15,6 +16,7 @@ const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("mach
 
 async function openCloud() {
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
+  await placeEmptyDatabase(dataDir);
   const folder = await openDataFolder(dataDir, systemRandom);
   const made = await bootstrap(folder, deps, {
     ...{ organization: "Acme", location: "Lab", machine: "demo" },
@@ -30,6 +32,7 @@ async function openCloud() {
       hostname: "localhost",
     },
     ...{ domain: "machine.internal", packageLimitBytes: 1_000_000 },
+    passwordCost: { ln: 4, r: 8, p: 1 },
   }, deps);
   return {
     made,

@@ -6,6 +6,7 @@ import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_di
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";
 import { uploadToFolder } from "./fault_upload_testing.ts";
@@ -29,6 +30,7 @@ async function withFolder(work: (dataDir: string) => Promise<void>): Promise<voi
 }
 
 async function prepare(dataDir: string): Promise<void> {
+  await placeEmptyDatabase(dataDir);
   const folder = await openDataFolder(dataDir, systemRandom);
   const names = { organization: "Acme", location: "Lab", machine: "demo" };
   await bootstrap(folder, { clock: systemClock, random: systemRandom }, names);

@@ -4,6 +4,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { parsePostgresAddress } from "../../storage/postgres/address.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { ownQueryProgram, type QueryProgram } from "./query_child.ts";
@@ -23,6 +24,7 @@ async function withRunner(
   work: (runner: QueryRunner, dataDir: string) => Promise<void>,
 ): Promise<void> {
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-queries-" });
+  await placeEmptyDatabase(dataDir);
   const folder = await openDataFolder(dataDir, systemRandom);
   const runner = new QueryRunner({
     dataDir,

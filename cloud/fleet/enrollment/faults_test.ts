@@ -3,6 +3,7 @@ import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { hashOf } from "./enrollments.ts";
 
@@ -18,6 +19,7 @@ Deno.test("a cloud killed while it takes a device in makes neither two machines 
     await t.step(point ?? "after the commit", async () => {
       const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-enrollment-" });
       try {
+        await placeEmptyDatabase(dataDir);
         const first = await openDataFolder(dataDir, systemRandom);
         const deps = { clock: systemClock, random: systemRandom };
         const names = { organization: "Acme", location: "Lab", machine: "demo" };

@@ -4,6 +4,7 @@ import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { documentOf, EMPTY_CONFIG } from "../configuration/config_document.ts";
 import { createFragment } from "./fragment_save.ts";
@@ -28,6 +29,7 @@ Deno.test("a save that is killed is whole or absent, and the next one goes on", 
       const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-faults-" });
       const fragmentId = crypto.randomUUID();
       try {
+        await placeEmptyDatabase(dataDir);
         const first = await openDataFolder(dataDir, systemRandom);
         const { queries } = first.database;
         const deps = { clock: systemClock, random: systemRandom };

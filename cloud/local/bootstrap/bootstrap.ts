@@ -1,4 +1,4 @@
-import { hashKey } from "../../../shared/cloud/auth/key_hash.ts";
+import { hashKey, type KeyCost } from "../../../shared/cloud/auth/key_hash.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { insertKey } from "../../accounts/access/api_keys.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
@@ -47,20 +47,28 @@ export interface BootstrapResult {
   readonly owner_sign_in_url?: string;
 }
 
+/** What {@link bootstrap} needs. */
+export interface BootstrapDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Of the key; left out: what is right for keys. Tests have a lower one. */
+  readonly keyCost?: KeyCost;
+}
+
 /**
  * Makes an organisation with an API key, a location and a machine, as far as they are not there.
  * Run again, also at the same time, it finds what it made and gives the same answer.
  */
 export async function bootstrap(
   { database, keys }: DataFolder,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  { clock, random, keyCost }: BootstrapDeps,
   input: BootstrapInput,
 ): Promise<BootstrapResult> {
   const made = await database.queries.transaction().execute(async (queries) => {
     const creation = { queries, random, now: clock.now() };
     const orgId = await findOrganization(queries, input.organization) ??
       await createOrganization(creation, input.organization);
-    const key = await findOrCreateKey(creation, keys.secrets, orgId);
+    const key = await findOrCreateKey(creation, keys.secrets, orgId, keyCost);
     const actor: Actor = { type: "api-key", id: key.id };
     const locationId = await findLocation(queries, orgId, input.location) ??
       await createLocation(creation, { orgId, name: input.location });
@@ -109,6 +117,7 @@ async function findOrCreateKey(
   { queries, random, now }: Creation,
   secrets: DerivedSecrets,
   orgId: string,
+  keyCost: KeyCost | undefined,
 ): Promise<{ id: string; value: string }> {
   const rows = await queries.selectFrom("api_keys").select(["id", "derived_as", "deleted_at"])
     .where("org_id", "=", orgId).where("derived_as", "like", "bootstrap-key:%").execute();
@@ -124,7 +133,7 @@ async function findOrCreateKey(
     id,
     orgId,
     name: "bootstrap",
-    hash: await hashKey(value),
+    hash: await hashKey(value, keyCost),
     grants: [{ role: "owner", resource: "organization", id: orgId }],
     derivedAs: `bootstrap-key:${orgId}:${generation}`,
   }, now);

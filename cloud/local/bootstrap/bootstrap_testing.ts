@@ -15,8 +15,9 @@ export async function bootstrapFolder(
   names: Partial<BootstrapInput> = {},
 ): Promise<BootstrapResult> {
   const { database, keys } = await openDataFolder(dataDir, systemRandom);
+  const deps = { clock: systemClock, random: systemRandom, keyCost: { ln: 4, r: 8, p: 1 } };
   try {
-    return await bootstrap({ database, keys }, { clock: systemClock, random: systemRandom }, {
+    return await bootstrap({ database, keys }, deps, {
       organization: "Acme",
       location: "Lab",
       machine: "demo",

@@ -4,6 +4,7 @@ import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
+import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { TestReceiver } from "../delivery/receiver_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { readConfig } from "../../fleet/configuration/config_check.ts";
@@ -46,6 +47,7 @@ async function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-faults-" });
   const open = () => openDataFolder(dataDir, systemRandom);
   try {
+    await placeEmptyDatabase(dataDir);
     const data = await open();
     const triggers = [
       trigger(when(), [webhook(receiver)], { name: "data" }),

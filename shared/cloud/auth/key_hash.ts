@@ -1,19 +1,30 @@
 import { Buffer } from "node:buffer";
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 
+/** scrypt's parameters: N is 2 to the `ln`th, memory 128 · N · r bytes, time N · r · p. */
+export interface KeyCost {
+  readonly ln: number;
+  readonly r: number;
+  readonly p: number;
+}
+
 /**
  * scrypt cost: N = 2^12, r = 8, p = 1 (4 MiB, some 8 ms). Our keys are random with more than 200
  * bits, so no cost makes guessing them feasible or not; a higher one would only make every machine
  * that checks a key larger by its memory, which the allocator keeps.
  */
-const COST = { ln: 12, r: 8, p: 1 } as const;
+const COST: KeyCost = { ln: 12, r: 8, p: 1 };
 const HASH_BYTES = 32;
 
-/** A salted hash as a PHC string: `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`, base64 without padding. */
-export async function hashKey(key: string): Promise<string> {
+/**
+ * A salted hash as a PHC string: `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`, base64 without padding.
+ *
+ * @param cost left out: what is right for our keys; many tests have a lower one
+ */
+export async function hashKey(key: string, cost: KeyCost = COST): Promise<string> {
   const salt = randomBytes(16);
-  const hash = await derive(key, salt, COST);
-  return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${base64(salt)}$${base64(hash)}`;
+  const hash = await derive(key, salt, cost);
+  return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${base64(salt)}$${base64(hash)}`;
 }
 
 /** Compares in constant time. A hash that is no PHC string of ours verifies nothing. */
@@ -38,7 +49,7 @@ export async function verifyKey(key: string, phc: string): Promise<boolean> {
 function derive(
   key: string,
   salt: Uint8Array,
-  cost: { ln: number; r: number; p: number },
+  cost: KeyCost,
 ): Promise<Buffer> {
   const options = { N: 2 ** cost.ln, r: cost.r, p: cost.p, maxmem: 256 * 1024 * 1024 };
   return new Promise((resolve, reject) => {
