@@ -60,7 +60,7 @@ export async function startMachine(
     name: "machine-server",
     command: programPath("machine-server", { binaries }, ROOT),
     args: ["-config", credentials],
-    env: { VIAM_HOME: join(dataDir, "server") },
+    env: { MACHINE_HOME: join(dataDir, "server") },
   });
   const isOnline = async () => {
     if (server.hasExited) return true;
