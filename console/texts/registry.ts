@@ -90,8 +90,8 @@ export const registry = {
   remove: ["Delete", "Löschen"],
   removeOf: ["Delete {what}", "{what} löschen"],
   removeVersionText: [
-    "Its files are deleted. Machines that name exactly this version cannot get it any more; this version cannot be found by anybody.",
-    "Seine Dateien werden gelöscht. Maschinen, die genau diese Version nennen, bekommen sie nicht mehr; niemand findet diese Version noch.",
+    "Its files are deleted, and nobody finds this version any more. This is refused while machines name exactly this version.",
+    "Seine Dateien werden gelöscht, und niemand findet diese Version noch. Das wird abgelehnt, solange Maschinen genau diese Version nennen.",
   ],
   removeText: [
     "It is deleted with all its versions. This is refused while machines use it.",

@@ -8,7 +8,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import { tellFollowers } from "../packages/followers.ts";
 import { requireItemName } from "../packages/names.ts";
 import { toRegistryItem } from "./item_messages.ts";
-import { requireUnused } from "./item_users.ts";
+import { requireUnused } from "../packages/item_users.ts";
 import type { RegistryItems } from "./registry_items.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 

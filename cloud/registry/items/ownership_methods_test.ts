@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { Code, createClient } from "@connectrpc/connect";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
+import {
+  PackageService,
+  PackageType,
+} from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import { userByEmail } from "../../accounts/people/users.ts";
 import { addOwner } from "../../local/people/people_command.ts";
@@ -119,6 +123,33 @@ Deno.test("a deprecated item leaves the lists, not the machines", async () => {
   assert.equal(await chosen(), "1.1.0");
   await app.undeprecateRegistryItem({ itemId });
   assert.deepEqual(await list(false), ["arms"]);
+});
+
+Deno.test("deletePackage() keeps a version that machines name exactly", async () => {
+  const { cloud, made, app, itemId, use, chosen } = await opened();
+  await using _ = cloud;
+  const packages = cloud.client(PackageService, apiKey(made));
+  const remove = (version: string) =>
+    packages.deletePackage({ id: `${made.org_id}/arms`, version, type: PackageType.MODULE });
+  await use("1.0.0");
+  const other = await cloud.bootstrap({ organization: "Other", machine: "secret-machine" });
+  const theirs = { type: "registry", name: "arms", module_id: itemId, version: "1.0.0" };
+  await cloud.app(other).updateRobotPart({
+    ...{ id: other.part_id, robotConfig: { modules: [theirs] } },
+  });
+  const { code, message } = await failure(remove("1.0.0"));
+  assert.equal(code, Code.FailedPrecondition);
+  assert.match(message, /machines use arms 1\.0\.0: demo, and 1 of other organisations; give/);
+  assert.equal(await chosen(), "1.0.0");
+
+  await remove("1.1.0");
+  await app.updateRobotPart({ id: made.part_id, robotConfig: {} });
+  await cloud.app(other).updateRobotPart({ id: other.part_id, robotConfig: {} });
+  await remove("1.0.0");
+  const { module } = await app.getModule({ moduleId: itemId });
+  assert.deepEqual(module?.versions, []);
+  await use("1.0.0");
+  assert.equal((await failure(remove("1.0.0"))).code, Code.NotFound, "it was never there");
 });
 
 Deno.test("deleteRegistryItem() names no machines of others that use a public item", async () => {

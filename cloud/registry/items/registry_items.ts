@@ -8,7 +8,7 @@ import type { Visibility } from "../../storage/database/schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { partsNaming, tellFollowers } from "../packages/followers.ts";
 import { insertItem, type PackageStore } from "../packages/package_store.ts";
-import { requireUnused } from "./item_users.ts";
+import { requireUnused } from "../packages/item_users.ts";
 import type { WholeItem } from "./whole_item.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 

@@ -15,6 +15,7 @@ import type { Random } from "../../storage/keys/random.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { type BlobUpkeep, keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
 import { tellFollowers } from "./followers.ts";
+import { requireUnused } from "./item_users.ts";
 import { uploadFailure } from "../../storage/blobs/upload_failure.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
@@ -126,11 +127,18 @@ export class PackageStore {
     }
   }
 
-  /** Removes a version with its files. @returns how many files there were. */
+  /**
+   * Removes a version with its files. Throws FAILED_PRECONDITION while machines name exactly it.
+   *
+   * @returns how many files there were
+   */
   async deleteVersion(item: ItemRow, version: string): Promise<number> {
     return await this.#delete(item, async (queries) => {
       const files = await queries.selectFrom("package_files").select("id")
         .where("item_id", "=", item.id).where("version", "=", version).execute();
+      if (files.length > 0) {
+        await requireUnused(queries, item, "give them another version first", version);
+      }
       for (const table of ["item_versions", "version_schemas"] as const) {
         await queries.deleteFrom(table)
           .where("item_id", "=", item.id).where("version", "=", version).execute();

@@ -64,7 +64,7 @@ export const moduleCommands = {
     arguments: [{ placeholder: "ORG:NAME", doc: "The module." }],
   },
   "module remove": {
-    summary: "Remove a module or one of its versions.",
+    summary: "Remove a module or one of its versions, unless machines use it.",
     flags: removeFlags,
   },
   "module namespace": {

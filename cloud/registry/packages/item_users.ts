@@ -1,7 +1,6 @@
 import { Code } from "@connectrpc/connect";
-import type { RegistryItemRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { partsNaming } from "../packages/followers.ts";
+import { type NamedItem, partsNaming } from "./followers.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Machines listed in one answer. */
@@ -12,13 +11,16 @@ const TOLD_MACHINES = 5;
  * others how many.
  *
  * @param advice what to do, after a semicolon
+ * @param version counts machines alone that name exactly this one
  */
 export async function requireUnused(
   queries: Queries,
-  item: RegistryItemRow,
+  item: NamedItem,
   advice: string,
+  version?: string,
 ): Promise<void> {
-  const parts = await partsNaming(queries, item);
+  const naming = await partsNaming(queries, item);
+  const parts = version === undefined ? naming : naming.filter((part) => part.version === version);
   if (parts.length === 0) return;
   const own = parts.filter(({ orgId }) => orgId === item.org_id);
   const machines = [...new Set(own.map(({ machineName }) => machineName))];
@@ -30,10 +32,11 @@ export async function requireUnused(
       : []),
     ...(others > 0 ? [`${others} of other organisations`] : []),
   ];
+  const name = version === undefined ? item.name : `${item.name} ${version}`;
   throw refusal(
     "IN_USE",
-    { name: item.name, users: users.join(", ") },
-    `machines use ${item.name}: ${users.join(", and ")}; ${advice}`,
+    { name, users: users.join(", ") },
+    `machines use ${name}: ${users.join(", and ")}; ${advice}`,
     Code.FailedPrecondition,
   );
 }
