@@ -304,4 +304,15 @@ Deno.test("GetResolvedConfig() says which fragment a value comes from, and what 
       ["demo", ["components.a.attributes.x"]],
     ],
   );
+
+  await app.updateRobotPart({
+    id: made.part_id,
+    robotConfig: {
+      fragments: [{ id, prefix: "p" }],
+      fragment_mods: [{ fragment_id: id, mods: [{ $unset: { "components.a": null } }] }],
+      components: [sensor("usb-a")],
+    },
+  });
+  const prefixed = await client.getFragmentDrift({ fragmentId: id });
+  assert.deepEqual(prefixed.parts.map(({ changedPaths }) => changedPaths), [["components.p-a"]]);
 });

@@ -4,6 +4,11 @@ import { isJsonObject } from "../../../shared/base/json/json.ts";
 /** Lists whose entries have a name that must be the machine's only one. */
 const NAMED = ["components", "services", "jobs", "triggers", "processes", "remotes"] as const;
 
+/** Whether the names in a section get the prefix of their fragment. */
+export function isPrefixed(section: string): boolean {
+  return NAMED.some((named) => named === section);
+}
+
 /**
  * A copy of a configuration with `prefix-` before the names in it, and wherever one of its resources
  * names another: dependencies, frames, jobs, triggers, and the maintenance sensor. Attributes are

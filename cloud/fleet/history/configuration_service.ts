@@ -14,10 +14,11 @@ import { parseDocument } from "../configuration/config_document.ts";
 import { FragmentProblem } from "../fragments/fragment_problem.ts";
 import { effectiveConfig, effectiveText } from "../fragments/effective_configs.ts";
 import { revisionText } from "../fragments/fragment_save.ts";
+import { FragmentSources } from "../fragments/fragment_sources.ts";
 import { resolveFor, sourcePath } from "../fragments/part_resolution.ts";
 import type { RevisionRow, Revisions } from "../machines/revisions.ts";
 import { changesText, compareConfigs } from "./compare.ts";
-import { driftOf } from "./drift.ts";
+import { driftOf, prefixesOf } from "./drift.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface ConfigurationServiceOptions {
@@ -127,6 +128,11 @@ export function configurationService(
         .select(["parts.id", "parts.machine_id", "machines.name", "part_configs.config"])
         .select("part_resolved.problem")
         .select((eb) =>
+          eb.selectFrom("part_revisions").select("part_revisions.config")
+            .whereRef("part_revisions.part_id", "=", "parts.id")
+            .whereRef("part_revisions.number", "=", "parts.revision_number").as("saved")
+        )
+        .select((eb) =>
           eb.selectFrom("part_fragments").select((eb) => eb.fn.max("revision").as("revision"))
             .whereRef("part_fragments.part_id", "=", "parts.id")
             .where("part_fragments.fragment_id", "=", fragment.id).as("revision")
@@ -147,15 +153,20 @@ export function configurationService(
         revision: String(fragment.revision_number),
         config: parseDocument(newest).value,
       };
-      const parts = rows.map((row) => ({
-        partId: row.id,
-        machineId: row.machine_id,
-        machineName: row.name,
-        revision: row.revision ?? "",
-        newestRevision: source.revision,
-        changedPaths: driftOf(source, { config: parseDocument(row.config).value }),
-        problem: row.problem,
-      }));
+      const fragments = new FragmentSources(queries, fragment.org_id);
+      const parts = [];
+      for (const row of rows) {
+        const includedAs = await prefixesIn(fragments, fragment.id, row.saved ?? "{}");
+        parts.push({
+          partId: row.id,
+          machineId: row.machine_id,
+          machineName: row.name,
+          revision: row.revision ?? "",
+          newestRevision: source.revision,
+          changedPaths: driftOf(source, { config: parseDocument(row.config).value }, includedAs),
+          problem: row.problem,
+        });
+      }
       return {
         parts: parts.filter((part) =>
           part.changedPaths.length > 0 || part.problem !== "" ||
@@ -165,6 +176,17 @@ export function configurationService(
       };
     },
   };
+}
+
+/** {@link prefixesOf} a fragment in a saved text. */
+async function prefixesIn(fragments: FragmentSources, fragmentId: string, saved: string) {
+  const { value } = parseDocument(saved);
+  try {
+    return prefixesOf(fragmentId, value, await fragments.load(value));
+  } catch (error) {
+    if (error instanceof FragmentProblem) return undefined;
+    throw error;
+  }
 }
 
 async function savedConfig(queries: Queries, part: PartRow, number: bigint) {

@@ -1,68 +1,132 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject, sameJson } from "../../../shared/base/json/json.ts";
-import type { FragmentSource, Resolved } from "../fragments/resolve.ts";
+import { readImports } from "../fragments/fragment_import.ts";
+import { FragmentProblem } from "../fragments/fragment_problem.ts";
+import { isPrefixed } from "../fragments/prefix.ts";
+import {
+  DEEPEST_NESTING,
+  type FragmentLookup,
+  type FragmentSource,
+  type Resolved,
+} from "../fragments/resolve.ts";
+import { fillVariables } from "../fragments/variables.ts";
 
-/** Paths that are notified of one part; the rest are left out. */
+/** Paths that are reported of one part; the rest are left out. */
 const TOLD_PATHS = 50;
+
+/** The prefixes of a fragment and of those around it, the outermost first; without empty ones. */
+export type Prefixes = readonly string[];
+
+/**
+ * The prefixes under which a configuration includes a fragment, by itself or in others. Where those
+ * cannot be read, as it includes the fragment by itself.
+ */
+export function prefixesOf(
+  fragmentId: string,
+  config: JsonObject,
+  lookup: FragmentLookup,
+): Prefixes[] {
+  const walk = (at: JsonObject, depth: number): Prefixes[] =>
+    readImports(at).flatMap(({ id, version, prefix, variables }): Prefixes[] => {
+      const own = prefix === "" ? [] : [prefix];
+      if (id === fragmentId) return [own];
+      if (depth >= DEEPEST_NESTING) return [];
+      try {
+        const inner = fillVariables(lookup({ id, version }).config, variables, id);
+        return walk(inner, depth + 1).map((prefixes) => [...own, ...prefixes]);
+      } catch (error) {
+        if (error instanceof FragmentProblem) return [];
+        throw error;
+      }
+    });
+  const found = walk(config, 1);
+  return found.length === 0 ? [[]] : found;
+}
 
 /**
  * Where a resolved configuration does not say what a fragment in it says: values that the part or
- * another fragment sets otherwise, and entries that are taken away. Entries with a prefix count as
- * the fragment's own; what variables stand for is the part's to say.
+ * another fragment sets otherwise or adds to an entry, and entries that are taken away. What
+ * variables stand for is the part's to say.
+ *
+ * @param includedAs from {@link prefixesOf}
  */
-export function driftOf(fragment: FragmentSource, { config }: Pick<Resolved, "config">): string[] {
+export function driftOf(
+  fragment: Pick<FragmentSource, "config">,
+  { config }: Pick<Resolved, "config">,
+  includedAs: readonly Prefixes[] = [[]],
+): string[] {
   const paths: string[] = [];
   for (const [section, value] of Object.entries(fragment.config)) {
     if (section === "fragments" || section === "fragment_mods") continue;
-    const now = Object.hasOwn(config, section) ? config[section] : undefined;
-    if (!Array.isArray(value)) collect(value, now, section, paths);
+    const now = own(config, section);
+    if (!Array.isArray(value)) collect(value, now, { path: section, paths, prefixes: [] });
     else {
       for (const item of value) {
-        const name = nameOf(item);
-        if (name === undefined) continue;
-        const found = (Array.isArray(now) ? now : []).filter((other) => {
-          const theirs = nameOf(other);
-          return theirs === name || theirs?.endsWith(`-${name}`);
-        });
-        if (found.length === 0) paths.push(`${section}.${name}`);
-        for (const one of found) {
-          collect(withoutName(item), one, `${section}.${nameOf(one)}`, paths);
+        for (const prefixes of isPrefixed(section) ? includedAs : [[]]) {
+          collectEntry(item, now, { path: section, paths, prefixes });
         }
       }
     }
   }
-  return paths.slice(0, TOLD_PATHS);
+  return [...new Set(paths)].slice(0, TOLD_PATHS);
 }
 
-function collect(said: JsonValue, is: JsonValue | undefined, path: string, paths: string[]): void {
+interface Place {
+  readonly path: string;
+  readonly paths: string[];
+  readonly prefixes: Prefixes;
+  /** Whether keys that the fragment does not have are another's. */
+  readonly isEntry?: boolean;
+}
+
+function collectEntry(item: JsonValue, now: JsonValue | undefined, place: Place): void {
+  const key = nameKey(item);
+  if (!isJsonObject(item) || key === undefined) return;
+  const name = [...place.prefixes, item[key]].join("-");
+  const path = `${place.path}.${name}`;
+  const list = Array.isArray(now) ? now.filter(isJsonObject) : [];
+  const found = list.find((other) => other[key] === name);
+  if (!found) place.paths.push(path);
+  else collect({ ...item, [key]: name }, found, { ...place, path, isEntry: true });
+}
+
+function collect(said: JsonValue, is: JsonValue | undefined, place: Place): void {
   if (isJsonObject(said) && "$variable" in said) return;
+  const { path, paths, prefixes, isEntry = false } = place;
   if (isJsonObject(said) && isJsonObject(is)) {
-    for (const [key, value] of Object.entries(said)) {
-      collect(value, Object.hasOwn(is, key) ? is[key] : undefined, `${path}.${key}`, paths);
+    const added = isEntry ? Object.keys(is).filter((key) => !Object.hasOwn(said, key)) : [];
+    for (const key of [...Object.keys(said), ...added]) {
+      if (added.includes(key)) paths.push(`${path}.${key}`);
+      else collect(said[key] ?? null, own(is, key), { ...place, path: `${path}.${key}` });
     }
     return;
   }
-  // Names in lists get the prefix, too.
   if (Array.isArray(said) && Array.isArray(is) && said.length === is.length) {
-    const alike = said.every((item, i) => {
-      const other = is[i];
-      return sameJson(item, other) ||
-        (typeof item === "string" && typeof other === "string" && other.endsWith(`-${item}`)) ||
-        isJsonObject(item);
-    });
-    if (alike) return;
+    const inside: string[] = [];
+    said.forEach((item, i) => collect(item, is[i], { ...place, paths: inside }));
+    if (inside.length > 0) paths.push(path);
+    return;
   }
-  if (typeof said === "string" && typeof is === "string" && is.endsWith(`-${said}`)) return;
+  if (typeof said === "string" && typeof is === "string" && isRenamed(said, is, prefixes)) return;
   if (!sameJson(said, is)) paths.push(path);
 }
 
-function nameOf(item: JsonValue): string | undefined {
-  const name = isJsonObject(item) ? item["name"] ?? item["id"] : undefined;
-  return typeof name === "string" ? name : undefined;
+/** Names of resources within an entry get prefixes too: of all fragments around, or of some. */
+function isRenamed(said: string, is: string, prefixes: Prefixes): boolean {
+  const at = said.lastIndexOf("/") + 1;
+  return prefixes.some((_, i) =>
+    [said.slice(0, at) + prefixes.slice(0, i + 1).join("-"), said.slice(at)].join("-") === is ||
+    [said.slice(0, at) + prefixes.slice(i).join("-"), said.slice(at)].join("-") === is
+  );
 }
 
-function withoutName(item: JsonValue): JsonObject {
-  if (!isJsonObject(item)) return {};
-  const { name: _name, id: _id, ...rest } = item;
-  return rest;
+/** What distinguishes an entry; a process has an id and the name of a program. */
+function nameKey(item: JsonValue): "id" | "name" | undefined {
+  if (!isJsonObject(item)) return undefined;
+  if (typeof item["id"] === "string") return "id";
+  return typeof item["name"] === "string" ? "name" : undefined;
+}
+
+function own(holder: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(holder, key) ? holder[key] : undefined;
 }
