@@ -201,10 +201,19 @@ async function start(options: SystemdInstallOptions, isChanged: boolean): Promis
   const { code } = await run("systemctl", [isActive ? "restart" : "start", SERVICE]);
   if (code !== 0) {
     throw new InstallError(
-      `it is installed, but the service does not start; see: journalctl -u ${SERVICE} -n 50`,
+      `it is installed, but the service does not start; see: journalctl -u ${SERVICE} -n 50` +
+        await aboutSelinux(options),
     );
   }
   say(isActive ? "the service was restarted" : "the service runs");
+}
+
+/** SELinux keeps a service from programs whose labels are another folder's. */
+async function aboutSelinux({ dir, run }: SystemdInstallOptions): Promise<string> {
+  const { stdout } = await run("getenforce", []);
+  if (stdout.trim() !== "Enforcing") return "";
+  return `; SELinux is enforcing here, and may forbid it: restorecon -R ${dir}, and then ` +
+    `systemctl restart ${SERVICE}`;
 }
 
 /** An install makes the folder where it is missing; one that others use stays. */

@@ -161,7 +161,12 @@ test("installSystemd() says what is wrong when it cannot do its work", async (sy
   );
   assert.deepEqual(await system.files("/opt/machine/cache"), []);
   system.fails = "start";
-  await assert.rejects(install(system), /does not start; see: journalctl -u machine-agent/);
+  const noStart = "does not start; see: journalctl -u machine-agent.service -n 50";
+  await assert.rejects(install(system), new RegExp(`${noStart}$`));
+  system.selinux = "Permissive";
+  await assert.rejects(install(system), new RegExp(`${noStart}$`));
+  system.selinux = "Enforcing";
+  await assert.rejects(install(system), new RegExp(`${noStart}; SELinux .*restorecon -R ${DIR},`));
 });
 
 test("uninstallSystemd() removes what was made and nothing else", async (system) => {

@@ -17,6 +17,8 @@ export class FakeSystem implements AsyncDisposable {
   active = false;
   /** A call that begins with this fails. */
   fails: string | undefined;
+  /** What `getenforce` says; undefined: it is not there. */
+  selinux: string | undefined;
   readonly program: string;
 
   private constructor(readonly root: string) {
@@ -80,6 +82,7 @@ export class FakeSystem implements AsyncDisposable {
 
   #run(program: string, args: readonly string[]): ProgramAnswer {
     if (program === "systemd-path") return ok(`${this.searchPath}\n`);
+    if (program === "getenforce" && this.selinux !== undefined) return ok(`${this.selinux}\n`);
     if (program !== "systemctl") return { code: 127, stdout: "", stderr: "no such program" };
     const line = args.join(" ");
     if (line === "--version") return ok("systemd 252");
