@@ -18,8 +18,8 @@ const TOLD_PATHS = 50;
 export type Prefixes = readonly string[];
 
 /**
- * The prefixes under which a configuration includes a fragment, by itself or in others. Where those
- * cannot be read, as it includes the fragment by itself.
+ * The prefixes under which a configuration includes a fragment, directly or within others. Where
+ * those cannot be read: as if it were included directly, without a prefix.
  */
 export function prefixesOf(
   fragmentId: string,
