@@ -149,6 +149,7 @@ async function runDoctor(
     dataDir: flags.data,
     publicUrl: url === undefined ? undefined : parsePublicUrl(url),
     tls: await tlsOf(flags["tls-cert"], flags["tls-key"]),
+    authority: flags["ca-cert"],
     smtpUrl: flags["smtp-url"],
     objectStorage: store === undefined ? undefined : await objectStorageOf(store),
   }, clock);

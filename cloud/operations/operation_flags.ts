@@ -92,6 +92,11 @@ export const operationCommands = {
         doc: "Certificate that serve is given.",
       },
       "tls-key": { type: "string", placeholder: "FILE", doc: "Its private key." },
+      "ca-cert": {
+        type: "string",
+        placeholder: "FILE",
+        doc: "Certificate of the machines' authority that serve is given.",
+      },
       "smtp-url": {
         type: "string",
         placeholder: "URL",

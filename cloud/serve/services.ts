@@ -57,6 +57,7 @@ export async function createServices(options: ServicesOptions) {
   const certificates = new MachineCertificates({
     ...{ dataDir, files: options.authority, domain, time },
     shared: sharedAuthority(database, keys.secrets),
+    log: log.child("certificates"),
   });
   const fleet = openFleetServices({
     ...{ ...options, changes, nodes, certificates },

@@ -77,6 +77,11 @@ export class CertificateAuthority {
     return new CertificateAuthority(rootPem, certificate, key);
   }
 
+  /** No certificate that it issues lasts longer. */
+  get notAfter(): Date {
+    return this.certificate.notAfter;
+  }
+
   /** Distinguishes this authority from one that had its place before. */
   get id(): string {
     return new NodeCertificate(this.certificate.toString("pem")).fingerprint256;

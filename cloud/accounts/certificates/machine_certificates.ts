@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import { readIfExists } from "../../../shared/base/files/read_file.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
 import type { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import type { PartRow } from "../access/scope.ts";
 import { hostNames } from "../../api/addresses/host_names.ts";
@@ -17,6 +18,7 @@ export interface MachineCertificatesOptions {
   /** Domain of the machines' host names. */
   readonly domain: string;
   readonly time: Pick<SteadyTime, "cautious" | "strict">;
+  readonly log: Logger;
 }
 
 /** Below the cloud's folder; for its owner only. */
@@ -44,6 +46,7 @@ interface Kept extends CertificatePair {
 export class MachineCertificates {
   readonly #making = new Map<string, Promise<Kept>>();
   #authority: Promise<CertificateAuthority> | undefined;
+  #warnedMs = -Infinity;
 
   constructor(private readonly options: MachineCertificatesOptions) {}
 
@@ -67,13 +70,13 @@ export class MachineCertificates {
     const { domain, dataDir, time } = this.options;
     const { fqdn, localFqdn } = hostNames(part.dns_label, part.location_id, domain);
     const names = [fqdn, localFqdn];
-    const authority = await this.#open();
+    const authority = await this.#inForce();
     const [now, latest] = [time.cautious.now(), time.strict.now()];
     const folder = join(dataDir, FOLDER);
     const path = join(folder, `${part.id}.json`);
     const kept = parse(await readIfExists(path));
     const isGood = kept && kept.authority === authority.id &&
-      isInTime(kept, now, latest) && kept.names.join() === names.join();
+      isInTime(kept, { now, latest, authority }) && kept.names.join() === names.join();
     if (isGood) return kept;
     const { certificate, key, notBefore, notAfter } = await authority.issue({
       ...{ names, commonName: part.id, now, latest },
@@ -85,6 +88,25 @@ export class MachineCertificates {
     await makeFolder(folder);
     await writeFileAtomic(path, JSON.stringify(made), { mode: 0o600 });
     return made;
+  }
+
+  /** The authority while it lasts; one that has ended is opened again, as it may be renewed. */
+  async #inForce(): Promise<CertificateAuthority> {
+    const authority = await this.#open();
+    const nowMs = this.options.time.cautious.now().getTime();
+    const leftMs = authority.notAfter.getTime() - nowMs;
+    if (leftMs <= 0) {
+      this.#authority = undefined;
+      return await this.#open();
+    }
+    if (leftMs <= RENEW_MS && nowMs - this.#warnedMs >= DAY_MS) {
+      this.#warnedMs = nowMs;
+      this.options.log.warn("the certificate authority of the machines expires soon; renew it", {
+        event: "authority_expiring",
+        ends: authority.notAfter.toISOString(),
+      });
+    }
+    return authority;
   }
 
   #open(): Promise<CertificateAuthority> {
@@ -101,9 +123,19 @@ export class MachineCertificates {
 }
 
 /** Good by both times; one that was made while the clock was wrong lasts too long or begins late. */
-function isInTime({ notBefore, notAfter }: Kept, now: Date, latest: Date): boolean {
+function isInTime(
+  { notBefore, notAfter }: Kept,
+  { now, latest, authority }: {
+    readonly now: Date;
+    readonly latest: Date;
+    readonly authority: Pick<CertificateAuthority, "notAfter">;
+  },
+): boolean {
   const leftMs = notAfter - latest.getTime();
-  return leftMs > RENEW_MS && leftMs <= LONGEST_LEFT_MS && (notBefore ?? 0) <= now.getTime();
+  // Another one would end with the authority, too.
+  const isLongest = notAfter >= authority.notAfter.getTime();
+  return (leftMs > RENEW_MS || isLongest) && leftMs <= LONGEST_LEFT_MS &&
+    (notBefore ?? 0) <= now.getTime();
 }
 
 function parse(text: string | undefined): Kept | undefined {

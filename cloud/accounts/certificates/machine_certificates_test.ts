@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import type { Logger } from "../../../shared/log/logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { AuthorityError, CertificateAuthority } from "./authority.ts";
 import { MachineCertificates } from "./machine_certificates.ts";
@@ -25,9 +27,10 @@ function test(name: string, fn: (dataDir: string, clock: FakeClock) => Promise<v
   });
 }
 
-const open = (dataDir: string, clock: FakeClock, changes: { domain?: string } = {}) =>
+const open = (dataDir: string, clock: FakeClock, changes: { domain?: string; log?: Logger } = {}) =>
   new MachineCertificates({
-    ...{ dataDir, time: new SteadyTime(clock), domain: "machine.internal", ...changes },
+    ...{ dataDir, time: new SteadyTime(clock), domain: "machine.internal" },
+    ...{ log: memoryLogger(), ...changes },
   });
 
 test(
@@ -133,7 +136,7 @@ test(
     const at = (ms: number) => new FakeClock(ms);
     for (const [cautious, strict] of [[now, now + year], [now - year, now]] as const) {
       const jumped = new MachineCertificates({
-        ...{ dataDir, domain: "machine.internal" },
+        ...{ dataDir, domain: "machine.internal", log: memoryLogger() },
         time: { cautious: at(cautious), strict: at(strict) },
       });
       const leaf = new X509Certificate((await jumped.of(part)).certificate);
@@ -145,5 +148,30 @@ test(
     const right = new X509Certificate((await open(dataDir, clock).of(part)).certificate);
     assert.ok(new Date(right.validFrom).getTime() <= now);
     assert.ok(Math.abs(new Date(right.validTo).getTime() - now - 90 * DAY_MS) < 2_000);
+  },
+);
+
+test(
+  "a machine keeps its certificate where the authority ends soon, and gets none of one that ended",
+  async (dataDir, clock) => {
+    await CertificateAuthority.open(dataDir, { now: clock.now() });
+    await clock.advance(3_640 * DAY_MS);
+    const log = memoryLogger();
+    const certificates = open(dataDir, clock, { log });
+    const first = await certificates.of(part);
+    assert.ok(new X509Certificate(first.certificate).checkIssued(
+      new X509Certificate(await certificates.rootPem()),
+    ));
+    await clock.advance(3_600_000);
+    assert.equal((await certificates.of(part)).certificate, first.certificate);
+    await clock.advance(DAY_MS);
+    assert.equal((await certificates.of(part)).certificate, first.certificate);
+    const events = log.entries.map(({ level, fields }) => [level, fields["event"]]);
+    assert.deepEqual(events, [["warn", "authority_expiring"], ["warn", "authority_expiring"]]);
+
+    await clock.advance(10 * DAY_MS);
+    await assert.rejects(certificates.of(part), /ended .*renew it/);
+    await Deno.remove(join(dataDir, "ca.pem"));
+    assert.notEqual((await certificates.of(part)).certificate, first.certificate);
   },
 );

@@ -168,6 +168,28 @@ Deno.test("checkTls() tells an end that is near, another host and a key of anoth
     assert.match(look(0, undefined, { cert: "x", key: "y" }) ?? "", /no certificate in PEM/);
   }));
 
+Deno.test("examine() says when the authority of the machines ends", () =>
+  withFolder(async (dataDir) => {
+    const now = systemClock.now();
+    const look = async (days: number, authority?: string) =>
+      wrong(
+        await examine({ dataDir, authority }, new FakeClock(now.getTime() + days * 86_400_000)),
+        "authority",
+      );
+    assert.equal(await look(4_000), undefined, "it is made at the first need");
+    await CertificateAuthority.open(dataDir, { now });
+    assert.equal(await look(0), undefined);
+    assert.match(
+      await look(3_640) ?? "",
+      /^warning: the certificate authority .* in (9|10) days → put/,
+    );
+    assert.match(await look(3_651) ?? "", /^failed: the certificate authority .* ended/);
+    const own = join(dataDir, "own.pem");
+    assert.match(await look(0, own) ?? "", /^failed: .*own\.pem/);
+    await Deno.writeTextFile(own, "hello");
+    assert.match(await look(0, own) ?? "", /^failed: it has no certificate in PEM/);
+  }));
+
 Deno.test("examine() tries the mail server and the public URL", () =>
   withFolder(async (dataDir) => {
     await using mail = await TestMailServer.start();

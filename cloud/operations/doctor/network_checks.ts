@@ -1,10 +1,29 @@
 /** What the doctor looks at beyond the data folder. */
+import { X509Certificate } from "node:crypto";
 import { createTransport } from "nodemailer";
 import { describeEnd, ENDS_SOON_MS, inspectPair, type TlsPair } from "../tls/pair.ts";
 import { failed, type Finding, ok, warning } from "./check.ts";
 
 const TIMEOUT_MS = 10_000;
 const MINUTE_MS = 60_000;
+/** Certificates of machines are renewed when less is left of them. */
+const AUTHORITY_ENDS_SOON_MS = 30 * 24 * 60 * MINUTE_MS;
+
+/** The authority that issues the certificates of machines. @param pem certificates, the first its own */
+export function checkAuthority(pem: string, now: Date): Finding {
+  let notAfter;
+  try {
+    notAfter = new Date(new X509Certificate(pem).validTo);
+  } catch {
+    return failed("authority", "it has no certificate in PEM", "restore it from a backup");
+  }
+  const end = `the certificate authority of the machines ${describeEnd(notAfter, now)}`;
+  const left = notAfter.getTime() - now.getTime();
+  const renew = "put a renewed certificate in its place and restart serve; no certificate of a " +
+    "machine lasts longer, and clients have to trust another root";
+  if (left <= 0) return failed("authority", end, renew);
+  return left < AUTHORITY_ENDS_SOON_MS ? warning("authority", end, renew) : ok("authority", end);
+}
 
 /** The cloud's own certificate. */
 export function checkTls(pair: TlsPair, publicUrl: string | undefined, now: Date): Finding[] {
