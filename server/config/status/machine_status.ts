@@ -14,9 +14,8 @@ import { PackageType } from "../../../shared/gen/viam/app/packages/v1/packages_p
 import type { JobSnapshot } from "../../modules/jobs/job_manager.ts";
 import type { ModuleSnapshot } from "../../modules/manager/module_status.ts";
 import type { PackageSnapshot } from "../../modules/packages/package_types.ts";
-import type { ResourceSnapshot } from "../../resources/graph/manager.ts";
 import { toResourceName } from "../../resources/graph/name.ts";
-import type { ResourceState } from "../../resources/graph/node.ts";
+import type { ResourceSnapshot, ResourceState } from "../../resources/graph/node.ts";
 import type { CloudMetadata, MachineState } from "./machine_state.ts";
 
 const STATES: Readonly<Record<ResourceState, ResourceStatus_State>> = {

@@ -17,6 +17,7 @@ const OLDEST_MS = 5_000;
 const PLACE_MS = 10_000;
 const DEFAULT_BAUD = 38_400;
 const DEFAULT_NTRIP_PORT = 2_101;
+const NOT_YET = "it is not connected yet";
 
 export interface GpsSensorOptions {
   readonly environment: BuiltinEnvironment;
@@ -35,7 +36,7 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
   #openedMs = 0;
   #lastGga: string | undefined;
   #receiver: ByteLink | undefined;
-  #problem: string | undefined = "it is not connected yet";
+  #problem: string | undefined = NOT_YET;
   #ntripProblem: string | undefined;
   #corrected = 0;
 
@@ -107,6 +108,11 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
         ...(this.#ntripProblem !== undefined && { ntrip_error: this.#ntripProblem }),
       }),
     };
+  }
+
+  /** Missing corrections are none: positions come without them. */
+  problem(): string | undefined {
+    return this.#problem === NOT_YET ? undefined : this.#trouble();
   }
 
   async close(): Promise<void> {

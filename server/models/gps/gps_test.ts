@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { ptyPair } from "../serial/testing.ts";
 import { construct, testEnvironment } from "../testing.ts";
@@ -13,8 +15,8 @@ const sentence = (body: string) => `$${body}*${checksum(body)}\r\n`;
 const GGA = "GPGGA,123519,4807.038,N,01131.000,E,4,08,0.9,545.4,M,46.9,M,,";
 const RMC = "GPRMC,123519,A,4807.038,N,01131.000,E,022.4,084.4,230394,003.1,W";
 
-const make = (attributes: JsonObject) =>
-  construct<GpsSensor, unknown>(gpsModel(testEnvironment()), attributes);
+const make = (attributes: JsonObject, clock: Clock = systemClock) =>
+  construct<GpsSensor, unknown>(gpsModel(testEnvironment({ clock })), attributes);
 
 Deno.test("Sentences.take() puts sentences together and counts what is none", () => {
   const sentences = new Sentences();
@@ -97,6 +99,31 @@ Deno.test("gps-nmea takes sentences of TCP, and hands corrections of a caster to
   assert.ok(gps.getPosition().coordinate.latitude > 48);
   await gps.close();
   for (const each of [there, again, receiver, caster]) each.close();
+});
+
+Deno.test("gps-nmea has a problem while its receiver babbles or is silent", async () => {
+  const clock = new FakeClock();
+  const receiver = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = receiver.addr as Deno.NetAddr;
+  const gps = await make({ connection_type: "tcp", address: `127.0.0.1:${port}` }, clock);
+  assert.equal(gps.problem(), undefined);
+  const there = await receiver.accept();
+  await there.write(encode(sentence(GGA)));
+  await waitFor(() => gps.getStatus().fix === 4, DEADLINE);
+  assert.equal(gps.problem(), undefined);
+
+  await clock.advance(6_000);
+  assert.match(gps.problem() ?? "", /nothing comes; check the receiver's power and wires/);
+  await there.write(new Uint8Array(20_000).fill(0xaa));
+  await waitFor(() => gps.getStatus().bad_sentences > 0, DEADLINE);
+  assert.match(gps.problem() ?? "", /what comes is no NMEA .* check serial_baud_rate/);
+
+  await there.write(encode("\r\n" + sentence(GGA)));
+  await waitFor(() => gps.problem() === undefined, DEADLINE);
+  there.close();
+  await waitFor(() => /the peer closed the connection/.test(gps.problem() ?? ""), DEADLINE);
+  await gps.close();
+  receiver.close();
 });
 
 Deno.test("gps-nmea says what is missing", async () => {

@@ -107,6 +107,7 @@ export async function opened(
       close: () => source.close(),
     }),
     getStatus: () => source.state,
+    problem: () => source.problem,
   };
   try {
     await source.take(signal);

@@ -227,7 +227,7 @@ function fakeRuns() {
   return { runs, start };
 }
 
-Deno.test("LiveSource begins a stream again that freezes, while somebody looks", async () => {
+Deno.test("LiveSource begins a stream again that freezes, until it gives a frame", async () => {
   const clock = new FakeClock();
   const { runs, start } = fakeRuns();
   const source = new LiveSource({
@@ -249,10 +249,20 @@ Deno.test("LiveSource begins a stream again that freezes, while somebody looks",
   assert.equal(source.state.state, "failing");
   assert.ok(runs.length > 1, "it was begun again");
 
-  // Half a minute later nobody has looked, and nothing runs any more.
+  // Nobody looks any more; it is tried on, so that the problem ends with what caused it.
+  await clock.advance(120_000);
+  const tried = runs.length;
+  assert.match(source.problem ?? "", /it is frozen/);
+  await waitFor(async () => {
+    await clock.advance(5_000);
+    return runs.length > tried;
+  }, { deadlineMs: 60_000 });
+  runs.at(-1)!.push(part(jpegBytes(4, 2)));
+  await waitFor(() => source.problem === undefined, { deadlineMs: 60_000 });
+  // Then nothing runs.
   await clock.advance(60_000);
   const begun = runs.length;
-  await clock.advance(60_000);
+  await clock.advance(120_000);
   assert.equal(runs.length, begun);
 
   const third = failure(source.take(signal));
@@ -261,29 +271,32 @@ Deno.test("LiveSource begins a stream again that freezes, while somebody looks",
   assert.match(await third, /the camera was closed/);
 });
 
-Deno.test("LiveSource reports a camera that is unplugged, and has frames when it is back", async () => {
+Deno.test("a camera that is unplugged has a problem, and frames when it is back", async () => {
   const clock = new FakeClock();
   const { runs, start } = fakeRuns();
-  const source = new LiveSource({
-    ...{ input: [], output: [], shown: "cam", secrets: [], start, clock, log: memoryLogger() },
-  });
   const { signal } = new AbortController();
-  const first = source.take(signal);
+  const opening = opened(
+    { input: [], output: [], shown: "cam", secrets: [] },
+    { clock, log: memoryLogger(), signal, start },
+  );
   runs[0]!.push(part(jpegBytes(4, 2)));
-  await first;
+  const camera = await opening;
+  const state = async () => (await camera.getStatus!(testCall()))["state"];
+  assert.equal(camera.problem!(), undefined);
   runs[0]!.end("/dev/video0: No such device");
-  await waitFor(() => source.state.state === "failing", { deadlineMs: 60_000 });
-  const { problem } = source.state as { problem?: string };
+  await waitFor(() => camera.problem!() !== undefined, { deadlineMs: 60_000 });
   assert.match(
-    problem ?? "",
+    camera.problem!() ?? "",
     /cam: the camera is not there; plug it in, or name another video_path/,
   );
+  assert.equal(await state(), "failing");
 
   await waitFor(async () => {
     await clock.advance(500);
     return runs.length === 2;
   }, { deadlineMs: 60_000 });
   runs[1]!.push(part(jpegBytes(4, 2)));
-  await waitFor(() => source.state.state === "running", { deadlineMs: 60_000 });
-  await source.close();
+  await waitFor(() => camera.problem!() === undefined, { deadlineMs: 60_000 });
+  assert.equal(await state(), "running");
+  await camera.close!();
 });

@@ -33,7 +33,8 @@ const IDLE_MS = 30_000;
 
 /**
  * The frames of a stream. It runs while somebody requests them; one that ends, freezes or breaks is
- * begun again, with pauses that grow to half a minute.
+ * begun again, with pauses that grow to half a minute, until it has given a frame: what status shows
+ * must end when the camera is well again, also when nobody looks.
  */
 export class LiveSource {
   readonly #backoff = new Backoff({ minMs: 500, maxMs: 30_000 });
@@ -50,6 +51,11 @@ export class LiveSource {
 
   constructor(private readonly options: LiveSourceOptions) {
     this.#next.promise.catch(() => undefined);
+  }
+
+  /** Why there are no frames, as far as the last attempt shows. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** What GetStatus reports. */
@@ -110,7 +116,6 @@ export class LiveSource {
         this.#problem = problem;
         this.#fail(new Error(problem));
       }
-      if (clock.monotonicMs() - this.#requestedMs > IDLE_MS) return;
       await clock.sleep(this.#backoff.next(), signal).catch(() => undefined);
       this.#restarts++;
     }
@@ -131,9 +136,9 @@ export class LiveSource {
     try {
       for await (const bytes of multipartFrames(run.output, MAX_IMAGE_BYTES)) {
         timer.cancel();
+        this.#give(bytes);
         if (clock.monotonicMs() - this.#requestedMs > IDLE_MS) return;
         timer = freeze(FROZEN_MS);
-        this.#give(bytes);
       }
       if (frozenMs === 0) throw new Error((await run.ended).reason);
       throw new Error(

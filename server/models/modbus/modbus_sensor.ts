@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
+import type { Timer } from "../../../shared/base/time/clock.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import type { CallContext, Readings, Sensor } from "../../resources/graph/resource.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
@@ -13,8 +14,13 @@ import type { ModbusAttributes, ModbusRegister } from "./modbus_attributes.ts";
 
 const DEFAULT_TIMEOUT_MS = 1_000;
 const DEFAULT_BAUD = 9_600;
+/** A device that failed is read again after this, so that its problem ends also when nobody reads. */
+const AGAIN_MS = 30_000;
 
-/** See {@link modbusModel}. Reads when it is read; the connection stays open in between. */
+/**
+ * See {@link modbusModel}. Reads when it is read, and on its own after a failure; the connection
+ * stays open in between.
+ */
 export class ModbusSensor implements Sensor {
   readonly #place: LinkPlace;
   readonly #framing: Framing;
@@ -22,6 +28,8 @@ export class ModbusSensor implements Sensor {
   #link: ByteLink | undefined;
   #id = 0;
   #problem: string | undefined;
+  #again: Timer | undefined;
+  #closed = false;
 
   constructor(
     private readonly environment: BuiltinEnvironment,
@@ -50,7 +58,13 @@ export class ModbusSensor implements Sensor {
     return this.#problem === undefined ? {} : { error: this.#problem };
   }
 
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
   async close(): Promise<void> {
+    this.#closed = true;
+    this.#again?.cancel();
     await this.#polled.close();
     await this.#hangUp();
   }
@@ -62,16 +76,31 @@ export class ModbusSensor implements Sensor {
         readings[register.name] = await this.#readOne(register, signal);
       }
       this.#problem = undefined;
+      this.#again?.cancel();
+      this.#again = undefined;
       return readings;
     } catch (error) {
       const { code, rawMessage } = ConnectError.from(toError(error));
-      this.#problem = `${placeName(this.#place)}: ${rawMessage}`;
+      const problem = `${placeName(this.#place)}: ${rawMessage}`;
+      // A reader who leaves says nothing of the device.
+      if (!signal.aborted) {
+        this.#problem = problem;
+        this.#readAgain();
+      }
       // What comes late must not be taken for the next answer.
       if (code !== Code.FailedPrecondition || !rawMessage.startsWith("the device refuses")) {
         await this.#hangUp();
       }
-      throw new ConnectError(this.#problem, code);
+      throw new ConnectError(problem, code);
     }
+  }
+
+  #readAgain(): void {
+    if (this.#closed) return;
+    this.#again ??= this.environment.clock.setTimer(AGAIN_MS, () => {
+      this.#again = undefined;
+      this.#polled.read(new AbortController().signal).catch(() => this.#readAgain());
+    });
   }
 
   async #readOne(register: ModbusRegister, signal: AbortSignal): Promise<number | boolean> {

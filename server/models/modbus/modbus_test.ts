@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import { ptyPair } from "../serial/testing.ts";
@@ -68,6 +69,32 @@ Deno.test("modbus sensor reads registers over TCP, and again after a lost connec
   listener.close();
   await serving;
   for (const connection of connections.slice(1)) connection.close();
+});
+
+Deno.test("modbus sensor has a problem until its device answers again, also when nobody reads", async () => {
+  const clock = new FakeClock();
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  const it = await construct<ModbusSensor, unknown>(modbusModel(testEnvironment({ clock })), {
+    ...{ connection_type: "tcp", address: `127.0.0.1:${port}` },
+    registers: [{ name: "x", kind: "holding", address: 0 }],
+  });
+  const reading = it.getReadings(undefined, testCall()).catch(String);
+  (await listener.accept()).close();
+  assert.match(String(await reading), /127.0.0.1:\d+: /);
+  assert.match(it.problem() ?? "", /^127.0.0.1:\d+: /);
+  const accepted = listener.accept();
+  await clock.advance(30_000);
+  const connection = await accepted;
+  const buffer = new Uint8Array(260);
+  const length = await connection.read(buffer) ?? 0;
+  const id = buffer[0]! << 8 | buffer[1]!;
+  await connection.write(TCP_FRAMING.wrap(1, id, answer(buffer.slice(7, length))));
+  await waitFor(() => it.problem() === undefined, { deadlineMs: 60_000 });
+  assert.equal(clock.pendingTimers, 0);
+  await it.close();
+  connection.close();
+  listener.close();
 });
 
 Deno.test("modbus sensor says what a device refuses and when it does not answer", async () => {

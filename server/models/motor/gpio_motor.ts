@@ -128,6 +128,11 @@ export class GpioMotor implements Driver<typeof MotorService> {
     };
   }
 
+  /** Why it was stopped; until it is moved again. */
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
   async close(): Promise<void> {
     await this.stop();
   }

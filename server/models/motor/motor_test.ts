@@ -85,8 +85,10 @@ Deno.test("a motor whose encoder stops is stopped, and says so", async () => {
     String((await motor.getStatus(call) as Record<string, unknown>)["error"]),
     /stalled/,
   );
+  assert.match(motor.problem() ?? "", /stalled/);
   board.doCommand!({ jam: "left", on: false }, call);
   await motor.goFor({ rpm: 150, revolutions: 0.2 }, call);
+  assert.equal(motor.problem(), undefined);
   await parts.close();
 });
 

@@ -18,6 +18,9 @@ const MOST_LEVELS = 50;
 const MOST_UNFINISHED = 16 * 1024 * 1024;
 const RECONNECT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+const NOT_YET = "not connected yet";
+const CLOSED = "the connection was closed; see whether the broker runs";
+const SILENT = "nothing answers there; check the address and the broker";
 
 interface Message {
   readonly value: JsonValue;
@@ -59,14 +62,14 @@ class MqttSensor implements Sensor {
 
   constructor(private readonly options: MqttSensorOptions) {
     const { client, attributes } = options;
-    this.#problem = `${attributes.url}: not connected yet`;
+    this.#problem = `${attributes.url}: ${NOT_YET}`;
     this.#watch();
     // The library notifies of it, then makes the connection.
     client.on("reconnect", () => queueMicrotask(() => this.#watch()));
     client.on("packetreceive", () => void (this.#unfinished = 0));
     client.on("connect", () => this.#subscribe());
     client.on("error", (error) => this.#report(why(error)));
-    client.on("close", () => this.#report("the connection was closed"));
+    client.on("close", () => this.#report(CLOSED));
     client.on("message", (topic, payload) => this.#take(topic, payload));
   }
 
@@ -92,6 +95,10 @@ class MqttSensor implements Sensor {
       ...(this.#dropped > 0 && { dropped_messages: this.#dropped }),
       ...(this.#problem !== undefined && { error: this.#problem }),
     };
+  }
+
+  problem(): string | undefined {
+    return this.#isNew ? undefined : this.#problem;
   }
 
   async close(): Promise<void> {
@@ -144,11 +151,16 @@ class MqttSensor implements Sensor {
     });
   }
 
+  /** Nothing is known of the broker yet. */
+  get #isNew(): boolean {
+    return this.#problem?.endsWith(NOT_YET) ?? false;
+  }
+
   #report(problem: string): void {
     const { attributes: { url }, log } = this.options;
     // The reason comes before the close that follows from it.
-    if (problem === "the connection was closed" && this.#problem?.startsWith(`${url}: `)) return;
-    const whole = `${url}: ${problem}`;
+    if (problem === CLOSED && this.#problem !== undefined && !this.#isNew) return;
+    const whole = `${url}: ${this.#isNew && problem === CLOSED ? SILENT : problem}`;
     if (whole !== this.#problem) log.warn(whole, { event: "device_failed" });
     this.#problem = whole;
   }

@@ -85,6 +85,7 @@ Deno.test("mqtt sensor says when nobody listens, and refuses wrong attributes", 
   const sensor = await make({ url: "mqtt://127.0.0.1:1", topics: ["a"] });
   await waitFor(() => /nobody listens there/.test(String(status(sensor)["error"])), DEADLINE);
   assert.throws(() => read(sensor), /mqtt:\/\/127.0.0.1:1: nobody listens/);
+  assert.match(sensor.problem!() ?? "", /nobody listens there; check the address/);
   await sensor.close!();
   await assert.rejects(make({ url: "http://a", topics: ["a"] }), /an address mqtt:\/\/host/);
   await assert.rejects(make({ url: "mqtt://a", topics: ["a#"] }), /a topic with \+ and #/);

@@ -4,7 +4,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import { aborted } from "./aborted.ts";
 import { Limiter } from "./limiter.ts";
 import { DEFAULT_LIMITS, type ResourceLimits } from "./limits.ts";
-import { ResourceNode, type ResourceState } from "./node.ts";
+import { ResourceNode, type ResourceSnapshot, type ResourceState } from "./node.ts";
 import { ModelFactsSource } from "./model_facts.ts";
 import { NodeLifecycle } from "./node_lifecycle.ts";
 import { hasStaleOptional } from "./optional.ts";
@@ -40,16 +40,6 @@ interface Run {
   /** Resolves when what has to be closed is closed, or the run was superseded. */
   readonly closed: PromiseWithResolvers<void>;
   readonly done: Promise<void>;
-}
-
-/** What status reports of a resource. */
-export interface ResourceSnapshot {
-  readonly api: string;
-  readonly name: string;
-  readonly state: ResourceState;
-  readonly error: string;
-  readonly lastUpdated: Date;
-  readonly revision: string;
 }
 
 /**
@@ -140,16 +130,18 @@ export class ResourceManager {
     return this.#settledWaiters.length > 0;
   }
 
-  /** All resources, in the order of the configuration. */
+  /** Notices resources that have got a problem since they were built, or are rid of it. */
+  look(): void {
+    const now = this.options.clock.now();
+    let changed = false;
+    for (const node of this.#nodes.values()) changed = node.look(now) || changed;
+    if (changed) this.options.onChange?.();
+  }
+
+  /** All resources as they are now, in the order of the configuration. */
   snapshot(): ResourceSnapshot[] {
-    return [...this.#nodes.values()].map((node) => ({
-      api: node.target.spec.api,
-      name: node.target.spec.name,
-      state: node.state,
-      error: node.error,
-      lastUpdated: node.lastUpdated,
-      revision: node.revision,
-    }));
+    this.look();
+    return [...this.#nodes.values()].map((node) => node.snapshot());
   }
 
   /** Ready resources with their API and name. */

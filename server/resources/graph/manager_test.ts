@@ -59,6 +59,30 @@ Deno.test("apply() builds dependencies first when resources depend on each other
   assert.equal(manager.busy, false);
 });
 
+Deno.test("look() notifies once of a resource that has got a problem", async () => {
+  let problem: string | undefined;
+  let changes = 0;
+  const registry = new ModelRegistry().register({
+    ...{ api: "t:component:x", model: "t:test:m", attributes: anyAttributes },
+    construct: () => ({ problem: () => problem }),
+  });
+  const onChange = () => void changes++;
+  const options = { registry, clock: new FakeClock(), log: memoryLogger(), onChange };
+  const manager = new ResourceManager(options);
+  await manager.apply([spec("a")], "r1");
+  changes = 0;
+  manager.look();
+  assert.equal(changes, 0);
+  problem = "it is gone";
+  manager.look();
+  manager.look();
+  assert.equal(changes, 1);
+  problem = undefined;
+  manager.look();
+  assert.equal(changes, 2);
+  await manager.close();
+});
+
 Deno.test("apply() touches only the dependents when one resource changed", async () => {
   const { manager, take } = setUp();
   await manager.apply(chain, "r1");

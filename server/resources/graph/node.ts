@@ -7,6 +7,16 @@ import type { TargetNode } from "./target.ts";
 /** States of a resource as status reports them. */
 export type ResourceState = "unconfigured" | "configuring" | "ready" | "removing" | "unhealthy";
 
+/** What status reports of a resource. */
+export interface ResourceSnapshot {
+  readonly api: string;
+  readonly name: string;
+  readonly state: ResourceState;
+  readonly error: string;
+  readonly lastUpdated: Date;
+  readonly revision: string;
+}
+
 /** A build as the graph sees it. */
 export interface Build extends StartedBuild {
   /** Resolves when its outcome counts: it ended, took too long, or was abandoned. */
@@ -24,6 +34,7 @@ export class ResourceNode {
   inFlight = 0;
   #state: ResourceState = "unconfigured";
   #error = "";
+  #problem: string | undefined;
   #lastUpdated: Date;
 
   constructor(
@@ -45,10 +56,6 @@ export class ResourceNode {
   get error(): string {
     return this.#error;
   }
-  /** When state or error last changed. */
-  get lastUpdated(): Date {
-    return this.#lastUpdated;
-  }
 
   /** @returns false when nothing changed. */
   setState(state: ResourceState, error: string, now: Date): boolean {
@@ -59,9 +66,41 @@ export class ResourceNode {
     return true;
   }
 
+  /**
+   * Looks whether something is wrong with what was built.
+   *
+   * @returns false when nothing changed.
+   */
+  look(now: Date): boolean {
+    const problem = this.#state === "ready" && this.instance ? problemOf(this.instance) : undefined;
+    if (problem === this.#problem) return false;
+    this.#problem = problem;
+    this.#lastUpdated = now;
+    return true;
+  }
+
+  /** One that was built and has a problem is unhealthy; it can be called nevertheless. */
+  snapshot(): ResourceSnapshot {
+    const { api, name } = this.target.spec;
+    return {
+      ...{ api, name, revision: this.revision, lastUpdated: this.#lastUpdated },
+      ...(this.#problem === undefined
+        ? { state: this.#state, error: this.#error }
+        : { state: "unhealthy", error: this.#problem }),
+    };
+  }
+
   get phase(): "ready" | "building" | "closed" {
     if (this.instance) return "ready";
     return this.build ? "building" : "closed";
+  }
+}
+
+function problemOf(resource: Resource): string | undefined {
+  try {
+    return resource.problem?.() || undefined;
+  } catch (error) {
+    return `its state cannot be had: ${toError(error).message}`;
   }
 }
 

@@ -16,6 +16,12 @@ export interface Resource {
   doCommand?(command: JsonObject, call: CallContext): JsonObject | Promise<JsonObject>;
   /** Describes the state of the device; `{}` when left out. */
   getStatus?(call: CallContext): JsonObject | Promise<JsonObject>;
+  /**
+   * Why the device cannot be used at the moment, and what to do; undefined while it can. Status then
+   * shows the resource as unhealthy, without building it again. Called often: it looks at what the
+   * driver knows and asks no device.
+   */
+  problem?(): string | undefined;
   /** Shapes the resource occupies; that of its configuration's frame when left out. */
   getGeometries?(call: CallContext): Geometry[] | Promise<Geometry[]>;
   /** Stops what moves; called on StopAll. */

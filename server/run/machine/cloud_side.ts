@@ -7,6 +7,7 @@ import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/m
 import { MachineService } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import { runWorkers, type Worker } from "../../../shared/workers/run_workers.ts";
 import { isEmpty } from "../../serving/access/cloud_access.ts";
 import { KeyRefresher } from "../../serving/access/key_refresher.ts";
@@ -27,6 +28,8 @@ import type { CloudLink, MachineCore } from "./machine_core.ts";
 const QUICK_READ_TIMEOUT_MS = 1_000;
 /** Certificate and key that the cloud issued, in the server's folder. */
 const CERTIFICATE_FILE = "certificate.json";
+/** A problem of a device is reported to the cloud at most so long after it. Milliseconds. */
+const LOOK_MS = 5_000;
 /** How long the end of the server waits for the last log lines to arrive. Milliseconds. */
 const LOG_FLUSH_MS = 3_000;
 
@@ -224,6 +227,7 @@ export class CloudSide implements CloudLink {
       { name: "configuration", run: (signal) => talk.source.run(signal) },
       { name: "access keys", run: (signal) => talk.keys.run(signal) },
       { name: "status", run: (signal) => talk.reporter.run(signal) },
+      { name: "device problems", run: (signal) => this.#look(talk, signal) },
       { name: "push channel", run: (signal) => this.#watch(talk, signal) },
       ...(certificates
         ? [{ name: "certificate", run: certificateRun(certificates, talk.core, log) }]
@@ -235,6 +239,13 @@ export class CloudSide implements CloudLink {
           pollNeedsRestart({ client, partId, clock, log, onRestart }, signal),
       }]),
     ];
+  }
+
+  /** Devices that fail change no state of the graph; what they say of themselves is looked at. */
+  #look({ core }: Talk, signal: AbortSignal): Promise<void | "done"> {
+    const { clock } = this.#context;
+    const turn = () => Promise.resolve(core.resources.look());
+    return pollLoop(turn, { clock, intervalMs: LOOK_MS }, signal);
   }
 
   async #checkNetwork(signal: AbortSignal): Promise<void> {

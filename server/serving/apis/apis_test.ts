@@ -94,6 +94,36 @@ async function failure(call: () => Promise<unknown>): Promise<string> {
   return "no failure";
 }
 
+Deno.test("GetMachineStatus shows a built resource with a problem as unhealthy while it has one", async () => {
+  let problem: (() => string | undefined) | undefined;
+  const scripted = { problem: () => problem?.(), getReadings: () => ({ a: 1 }) };
+  const { robot, sensor, resources, clock } = await setUp(
+    [spec("s", SENSOR, "t:test:s"), spec("f", SENSOR, "rdk:builtin:fake")],
+    scripted,
+  );
+  const shown = async () =>
+    (await robot.getMachineStatus({})).resources.map(({ name, state, error, lastUpdated }) =>
+      `${name!.name} ${ResourceStatus_State[state]} ${error} ${lastUpdated!.seconds % 60n}`
+    );
+  assert.deepEqual(await shown(), ["s READY  5", "f READY  5"]);
+
+  await clock.advance(2_000);
+  problem = () => "it is unplugged; plug it in";
+  assert.deepEqual(await shown(), ["s UNHEALTHY it is unplugged; plug it in 7", "f READY  5"]);
+  assert.ok((await sensor.getReadings({ name: "s" })).readings["a"], "it can be called");
+  await clock.advance(60_000);
+  assert.deepEqual(await shown(), ["s UNHEALTHY it is unplugged; plug it in 7", "f READY  5"]);
+
+  problem = () => {
+    throw new Error("no driver");
+  };
+  assert.match((await shown())[0]!, /^s UNHEALTHY its state cannot be had: no driver/);
+  problem = undefined;
+  await clock.advance(2_000);
+  assert.deepEqual(await shown(), ["s READY  9", "f READY  5"]);
+  await resources.close();
+});
+
 Deno.test("GetReadings answers what the fake sensor is told to read", async () => {
   const { sensor } = await setUp([
     spec("f", SENSOR, "rdk:builtin:fake"),
