@@ -3,6 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { AgentService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
+import { AuditService } from "../../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { StoredDataService } from "../../../shared/gen/machine/cloud/v1/data_pb.ts";
 import { TriggerService } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
@@ -11,6 +12,7 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { currentRecord } from "../../storage/audit/call_record.ts";
+import { apiKey, TestCloud } from "../../serve/cloud_testing.ts";
 import { AuditedRouter, isRecorded } from "./audited.ts";
 
 function recorded(service: DescService): Set<string> {
@@ -65,4 +67,21 @@ Deno.test("the audit log has calls of a service that is made with its first call
   await client.testTrigger({});
   assert.deepEqual(actions, Array(2).fill("machine.cloud.v1.TriggerService/TestTrigger"));
   assert.equal(made, 1);
+});
+
+Deno.test("the audit log has a read that makes the key of a machine, once", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const audit = cloud.client(AuditService, apiKey(made));
+  const logged = async () => {
+    const { entries } = await audit.listAuditEntries({ organizationId: made.org_id });
+    return entries.filter(({ action }) => action.endsWith("/GetRobotAPIKeys"));
+  };
+  for (let i = 0; i < 2; i++) {
+    await cloud.app(made).getRobotAPIKeys({ robotId: made.machine_id });
+    const [entry, ...more] = await logged();
+    assert.equal(entry?.actor, made.api_key_id);
+    assert.equal(entry.target, JSON.stringify({ robot_id: made.machine_id }));
+    assert.deepEqual(more, []);
+  }
 });
