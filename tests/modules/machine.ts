@@ -4,6 +4,7 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { servedApi } from "../../server/serving/apis/served_api.ts";
 import { sensorApi } from "../../server/serving/apis/sensor.ts";
 import { LearnedApis } from "../../server/serving/apis/learned_apis.ts";
 import {
@@ -19,6 +20,7 @@ import { ResourceManager } from "../../server/resources/graph/manager.ts";
 import { ModelRegistry } from "../../server/resources/graph/registry.ts";
 import type { Sensor } from "../../server/resources/graph/resource.ts";
 import type { ResourceSpec } from "../../server/resources/graph/target.ts";
+import { BoardService } from "../../shared/gen/viam/component/board/v1/board_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
@@ -31,6 +33,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { GAUGE_API } from "./gauge.ts";
 
 export const SENSOR_API = "rdk:component:sensor";
+const BOARD_API = "rdk:component:board";
 
 export interface Machine {
   readonly folder: string;
@@ -57,9 +60,17 @@ export async function withMachine(
     model: "rdk:builtin:fake",
     attributes: anyAttributes,
     construct: (): Sensor => ({ getReadings: () => ({ a: 1, b: 2 }) }),
+  }).register({
+    api: BOARD_API,
+    model: "rdk:builtin:linux",
+    attributes: anyAttributes,
+    construct: () => ({ doCommand: thermometerChip }),
   });
   const resources = new ResourceManager({ registry, clock: systemClock, log });
-  const learned = new LearnedApis([sensorApi], resources.index);
+  const learned = new LearnedApis(
+    [sensorApi, servedApi(BOARD_API, BoardService)],
+    resources.index,
+  );
   const home = join(folder, "home");
   const modules: ModuleManager = new ModuleManager({
     registry,
@@ -114,6 +125,16 @@ export async function withMachine(
     await server.close({ graceMs: 100 });
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** A board with a TMP102 at 25.5 °C on its I2C bus 1. */
+function thermometerChip({ i2c }: JsonObject): JsonObject {
+  const { bus, address, write, read } = i2c as JsonObject;
+  const isFirst = Array.isArray(write) && write[0] === 0 && write.length === 1;
+  if (bus !== 1 || address !== 72 || !isFirst || read !== 2) {
+    throw new Error(`nothing answers ${JSON.stringify(i2c)}`);
+  }
+  return { read: [25, 128] };
 }
 
 /** Writes a program into a folder that runs a shell script. */
