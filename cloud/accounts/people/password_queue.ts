@@ -24,12 +24,14 @@ interface Rest {
   timer?: Timer | undefined;
 }
 
-/** How long an address block is remembered that was not right, milliseconds. */
-const REMEMBERED_MS = 10 * 60_000;
-const MOST_REMEMBERED = 10_000;
 /** Longest rest after a wrong one: so many times what it took, and milliseconds. */
 const MOST_RESTS = 9;
 const LONGEST_REST_MS = 5_000;
+/** How many attempts of an address block that were not right count, and how long each does. */
+const MOST_COUNTED = 2 * MOST_RESTS;
+const COUNTED_MS = 60_000;
+/** Address blocks. */
+const MOST_REMEMBERED = 10_000;
 
 /**
  * One password is hashed at a time. Address blocks with fewer attempts lately that were not right go
@@ -132,14 +134,23 @@ export class PasswordQueue {
 
   #unprovenOf(block: string): number {
     const known = this.#unproven.get(block);
-    return known && this.clock.monotonicMs() - known.atMs < REMEMBERED_MS ? known.count : 0;
+    return known ? Math.max(0, known.count - this.#minutesSince(known.atMs)) : 0;
+  }
+
+  #minutesSince(ms: number): number {
+    return Math.floor((this.clock.monotonicMs() - ms) / COUNTED_MS);
   }
 
   #note(block: string, more: 1 | -1): void {
-    const count = this.#unprovenOf(block) + more;
+    const count = Math.min(MOST_COUNTED, this.#unprovenOf(block) + more);
+    const known = this.#unproven.get(block);
     this.#unproven.delete(block);
     if (count <= 0) return;
-    this.#unproven.set(block, { count, atMs: this.clock.monotonicMs() });
+    // One more does not put off when the others are forgotten.
+    const atMs = known
+      ? known.atMs + COUNTED_MS * this.#minutesSince(known.atMs)
+      : this.clock.monotonicMs();
+    this.#unproven.set(block, { count, atMs });
     const [oldest] = this.#unproven.keys();
     if (this.#unproven.size > MOST_REMEMBERED && oldest !== undefined) {
       this.#unproven.delete(oldest);

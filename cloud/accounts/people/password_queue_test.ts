@@ -119,6 +119,28 @@ Deno.test("PasswordQueue rests on after who had a turn meanwhile", async () => {
   assert.deepEqual(ended, ["guesser", "new", "guesser"]);
 });
 
+Deno.test("PasswordQueue forgets one wrong attempt a minute, also of who goes on", async () => {
+  const { clock, come, ended } = rigged();
+  // Every other minute one of an office is wrong: the next is served at once, the whole day.
+  for (let n = 0; n < 100; n++) {
+    void come("office", true);
+    await clock.advance(HASH_MS);
+    void come("office", false);
+    await clock.advance(2 * HASH_MS);
+    assert.equal(ended.length, 2 * n + 2);
+    await clock.advance(2 * 60_000);
+  }
+  // A storm leaves nothing behind for longer than some minutes.
+  for (let n = 0; n < 500; n++) void come("office", true);
+  await clock.advance(20 * 60_000);
+  ended.length = 0;
+  void come("new", true);
+  void come("office", false);
+  void come("new", false);
+  await clock.advance(4 * HASH_MS);
+  assert.deepEqual(ended, ["new", "office", "new"]);
+});
+
 Deno.test("PasswordQueue forgets after ten minutes who was wrong", async () => {
   const { clock, come, ended } = rigged();
   void come("once wrong", true);

@@ -57,8 +57,8 @@ export interface PasswordsOptions {
 export interface PasswordTurn {
   /** IP address. */
   readonly address: string;
-  /** The person has signed in from there before: they don't wait for strangers. */
-  readonly isKnown?: boolean;
+  /** Id of the person who has signed in from there before: they wait for nobody else there. */
+  readonly knownPerson?: string | undefined;
 }
 
 /**
@@ -117,8 +117,11 @@ export class Passwords {
     if (!match) return false;
     const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
     const expected = Buffer.from(hash, "base64");
-    const queue = turn.isKnown === true ? this.#known : this.#strangers;
-    return await queue.inTurn(addressBlock(turn.address), async () => {
+    const { knownPerson } = turn;
+    const queue = knownPerson === undefined ? this.#strangers : this.#known;
+    const block = addressBlock(turn.address);
+    const of = knownPerson === undefined ? block : `${block} ${knownPerson}`;
+    return await queue.inTurn(of, async () => {
       const actual = await this.derive(password, Buffer.from(salt, "base64"), cost);
       const fits = actual.length === expected.length && timingSafeEqual(actual, expected);
       return { value: fits, isWrong: !fits };

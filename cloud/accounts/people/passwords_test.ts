@@ -20,7 +20,7 @@ Deno.test("Passwords lets nobody who is known wait for a stranger's password", a
   const passwords = new Passwords({ waiting: 2 }, derive);
   const hash = "$scrypt$ln=15,r=8,p=2$c2FsdHNhbHQ$" + wrong.toString("base64");
   const guess = passwords.fits("guess", hash, { address: "203.0.113.1" });
-  const turn = { address: "198.51.100.2", isKnown: true };
+  const turn = { address: "198.51.100.2", knownPerson: "p" };
   assert.equal(await passwords.fits("right one", hash, turn), true);
   // Those who are known have a queue of the same length.
   const many = ["guess", ...Array(5).fill("right one")].map((each) =>

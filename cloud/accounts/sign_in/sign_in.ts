@@ -88,8 +88,9 @@ export class SignIn {
     const credential = { type: "password", entity: email, payload: password };
     const outcome = await limiter.attempt({ address, credential }, async () => {
       const user = await userByEmail(queries, email);
-      const isKnown = user !== undefined && await sessions.wasAt(user.id, address);
-      const fits = await passwords.fits(password, user?.password_hash, { address, isKnown });
+      const knownPerson = user && await sessions.wasAt(user.id, address) ? user.id : undefined;
+      const turn = { address, knownPerson };
+      const fits = await passwords.fits(password, user?.password_hash, turn);
       if (user && !fits) this.failed(user, "wrong password", origin);
       return fits ? user : undefined;
     });
