@@ -22,13 +22,13 @@ const KINDS: Readonly<Record<string, readonly [alone: Text, amongOthers: Text]>>
 };
 
 /** What a condition of a trigger calls a value, in the middle of a sentence. */
-const VALUES: Readonly<Record<string, Text>> = {
-  "a list": configProblems.aList,
-  "an object": configProblems.anObject,
-  "true or false": configProblems.boolean,
-  "a number": configProblems.aNumber,
-  "a text": configProblems.aText,
-};
+const VALUES: ReadonlyMap<string, Text> = new Map<string, Text>([
+  ["a list", configProblems.aList],
+  ["an object", configProblems.anObject],
+  ["true or false", configProblems.boolean],
+  ["a number", configProblems.aNumber],
+  ["a text", configProblems.aText],
+]);
 
 const PROBLEM =
   /^(?<at>\S+): (?<message>.+) \(found: (?<found>.*?)(?:, allowed: (?<allowed>.*))?\)(?: \(of fragment \S+\))?$/;
@@ -94,7 +94,7 @@ function worded(groups: Readonly<Record<string, string | undefined>>, say: Say):
   if (reason) values["why"] = say(...reason);
   if (name === "the reading's value") values["name"] = say(configProblems.onlyValue, {});
   for (const [key, text] of Object.entries({ kind, wanted })) {
-    const known = VALUES[text ?? ""];
+    const known = VALUES.get(text ?? "");
     if (known) values[key] = say(known, {});
   }
   return values;

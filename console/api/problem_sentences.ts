@@ -30,9 +30,15 @@ export const WHOLE: readonly Row[] = [
   [/^wrong number of arguments to function (?<name>\w+)\(\)$/, config.arguments],
   [/^unrecognized token: "(?<token>.+)"$/, config.token],
   [/^the reading has no (?<name>.+)$/s, problems.noField],
-  [/^(?<name>.+) is (?<kind>.+), which cannot be compared$/s, config.notComparable],
+  [
+    /^(?<name>.+) is (?<kind>null|a list|an object), which cannot be compared$/s,
+    config.notComparable,
+  ],
   [/^(?<name>.+) is not a number \(NaN\)$/s, config.notANumber],
-  [/^(?<name>.+) is (?<kind>.+), the condition has (?<wanted>.+)$/s, config.otherKind],
+  [
+    /^(?<name>.+) is (?<kind>a text|a number|true or false), the condition has (?<wanted>a text|a number|true or false)$/s,
+    config.otherKind,
+  ],
   [/^(?<operator>\w+) cannot compare with true or false$/, config.noOrder],
   [/^(?<name>.+) has (?<n>\d+) characters: too much for this pattern/s, config.muchText],
   [/^(?<at>fragment\S*): must be a list$/, problems.noList],
