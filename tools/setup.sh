@@ -55,7 +55,7 @@ if [ "${1:-}" = programs ] && [ ! -f "$all" ]; then
   what="the npm packages that running needs"
   packages="--entrypoint $(packages_to_run)"
 fi
-if [ ! -d node_modules/.deno ] || newer "$stamp" deno.json deno.lock tools/pins.txt; then
+if [ ! -d node_modules/.deno ] || newer "$stamp" deno.json deno.lock tools/pins.txt tools/development_packages.txt; then
   echo "Setting up, once: the pinned Deno (42 MB) and $what …" >&2
   # shellcheck disable=SC2086 # several arguments or none
   step "deno install failed, see above. It needs the npm registry (or the cache of an earlier run)." \

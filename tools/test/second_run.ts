@@ -41,6 +41,6 @@ export function countedAgain(counts: Counts, again: readonly TimedTest[]): Count
 /** Lines for a terminal. */
 export function flakyLines(again: readonly TimedTest[]): string {
   return again.map(({ file, name }) =>
-    `flaky: ${file}: ${name}: failed, and passed when it ran again alone\n`
+    `flaky: ${file}: ${name}: failed, and passed when it ran again\n`
   ).join("");
 }
