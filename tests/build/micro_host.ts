@@ -25,8 +25,8 @@ export async function buildProbe(target: MicroTarget, version = "1.0.0"): Promis
 
 /** How a probe is started. */
 export interface ProbeOptions {
-  /** Before the program: an emulator. */
-  readonly emulator?: string;
+  /** Before the program: what runs it, as an emulator does. */
+  readonly runner?: readonly string[];
   readonly args?: readonly string[];
 }
 
@@ -38,10 +38,10 @@ export class Probe implements AsyncDisposable {
   private constructor(
     readonly folder: string,
     file: string,
-    { emulator, args = [] }: ProbeOptions,
+    { runner = [], args = [] }: ProbeOptions,
   ) {
     const command = [
-      ...[...(emulator ? [emulator] : []), file],
+      ...[...runner, file],
       ...["-config", join(folder, "machine.json"), "-state", join(folder, "state")],
       ...["-listen", "127.0.0.1:0", ...args],
     ];

@@ -303,7 +303,7 @@ for (const [name, emulator] of Object.entries(EMULATORS)) {
       assert.ok((await Deno.stat(program)).size <= MAX_BYTES);
       const folder = await Deno.makeTempDir({ prefix: "machine-micro-" });
       try {
-        await sound(folder, program, { emulator });
+        await sound(folder, program, { runner: [emulator] });
       } finally {
         await Deno.remove(folder, { recursive: true });
       }

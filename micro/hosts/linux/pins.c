@@ -1,5 +1,5 @@
-// Pins of the kernel's GPIO character device (version 2), I2C buses and PWM channels. A pin is "LINE",
-// a line of /dev/gpiochip0, or "CHIP:LINE"; a PWM channel likewise.
+// Pins of the kernel's GPIO character device (version 2), I2C buses, analog inputs and PWM channels. A pin
+// is "LINE", a line of /dev/gpiochip0, or "CHIP:LINE"; an analog input and a PWM channel likewise.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/gpio.h>
@@ -174,11 +174,42 @@ const char *i2c_transfer(const char *bus, int address, const uint8_t *bytes, siz
 }
 
 bool adc_there(void) {
-  return false;
+  return access("/sys/bus/iio/devices/iio:device0", R_OK) == 0;
 }
 
-const char *adc_read(const char *pin, adc_value *value) {
-  return "there are no analog inputs on Linux yet";
+static bool read_number(unsigned chip, const char *file, double *number) {
+  char path[96], text[40], *end;
+  snprintf(path, sizeof path, "/sys/bus/iio/devices/iio:device%u/%s", chip, file);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ssize_t length = read(fd, text, sizeof text - 1);
+  int why = errno;
+  close(fd);
+  errno = why;
+  if (length < 0) return false;
+  text[length] = '\0';
+  *number = strtod(text, &end);
+  errno = EINVAL;
+  return end != text;
+}
+
+// The kernel does not say of every converter how large its values can be.
+#define ADC_STEPS 4095
+
+const char *adc_read(const char *name, adc_value *value) {
+  unsigned chip, channel;
+  char file[40];
+  double steps, millivolts;
+  if (!parse(name, &chip, &channel)) return NO_PIN;
+  snprintf(file, sizeof file, "in_voltage%u_raw", channel);
+  if (!read_number(chip, file, &steps)) return failed("cannot read analog input", name);
+  // A channel has its own scale, or all of a converter have one.
+  snprintf(file, sizeof file, "in_voltage%u_scale", channel);
+  if (!read_number(chip, file, &millivolts) && !read_number(chip, "in_voltage_scale", &millivolts)) {
+    return failed("there is no scale of analog input", name);
+  }
+  *value = (adc_value){steps, 0, millivolts / 1000 * ADC_STEPS, millivolts / 1000};
+  return NULL;
 }
 
 bool pwm_there(void) {

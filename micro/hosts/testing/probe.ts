@@ -15,6 +15,7 @@ export type Ask =
   | { op: "get"; host: string; port: number; tls: boolean; serverName?: string }
   | { op: "download"; bytes: number }
   | { op: "check"; message: string; key: string; signature: string }
+  | { op: "analog"; pin: string }
   | { op: "listen"; certificate: string; privateKey: string }
   | { op: "update"; port: number; size: number; activate: boolean }
   | { op: "confirm" | "drop" | "rollBack" | "restart" | "exhaust" | "reject" | "hang" };
@@ -120,6 +121,8 @@ function answer(host: Host, ask: Ask, reply: Reply, connection: Connection): (()
       const valid = host.verifyEd25519(bytes(ask.key), message, bytes(ask.signature));
       return reply({ valid, sha256: [...host.sha256(message)] });
     }
+    case "analog":
+      return reply(host.adc?.read(ask.pin) ?? { error: "there are no analog inputs" });
     case "listen": {
       const port = host.listen({ port: 0, tls: ask }, (peer) => ({
         onData: (bytes) => void peer.write(bytes),
