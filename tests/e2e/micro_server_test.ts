@@ -39,6 +39,25 @@ rigTest("machine-micro-server comes online, applies changes and reports faults",
   assert.match(Object.fromEntries(errors ?? [])["wrong"] ?? "", /attributes.readings is 5/);
   assert.match(Object.fromEntries(errors ?? [])["odd"] ?? "", /not built into this program/);
   await eventually("log lines", async () => (await rig.logs("not built into")).length > 0);
+
+  await rig.saveConfig({
+    components: [sensor("large", { readings: { t: "x".repeat(97 * 1024) } })],
+  });
+  const refused = await eventually("the reason in the status", async () => {
+    const { configError, status, readings } = await rig.liveStatus();
+    return configError !== "" && readings.length > 0 && { configError, status, readings };
+  });
+  assert.match(refused.configError, /a body of \d+ bytes is larger than is taken/);
+  const kept = refused.status?.resources.map(({ name }) => name?.name).sort();
+  assert.deepEqual(kept, ["odd", "one", "wrong"]);
+  assert.deepEqual(refused.readings.find(({ name }) => name === "one")?.readings, { t: 21.5 });
+  await micro.waitForLine("the newest configuration is not used, the one before stays");
+
+  await rig.saveConfig({ components: [sensor("small")] });
+  await eventually("the next one in use", async () => {
+    const { configError, status } = await rig.liveStatus();
+    return configError === "" && status?.resources.some(({ name }) => name?.name === "small");
+  });
 });
 
 rigTest(
