@@ -24,7 +24,7 @@ const SETTLED_HOUR = 2;
 /** What waited for the cloud leaves pieces of the heap that newer objects share. */
 const MOST_GROWTH = 32 * 1024;
 /** Of the end, one of whose hours has the heap as it was. */
-const LAST_HOURS = 8;
+const LAST_HOURS = 4;
 /** Of what waits for the cloud: 32 KiB of readings as JSON and 150 lines, as objects. */
 const MOST_WAITING = 192 * 1024;
 
