@@ -10,6 +10,9 @@ import { Board, firmware, noFirmwareBecause } from "./firmware_board.ts";
 const DEADLINE_MS = 120_000;
 const KILLS = Number(process.env["FIRMWARE_KILLS"] ?? 20);
 const VALUE_SIZE = 60_000;
+const CONNECTIONS = 400;
+/** The engine collects its garbage when 16 KiB of it are new; what lwIP keeps of each takes more. */
+const MOST_GROWTH = 32 * 1024;
 
 const ignore = ignoreBecause(import.meta.url, await noFirmwareBecause());
 const built = ignore ? undefined : await firmware("1.0.0", "micro/hosts/testing/probe.ts");
@@ -100,6 +103,24 @@ boardTest("a call that takes all memory fails alone", async (board) => {
     await tell(board, { op: "exhaust" }, program, /a callback failed: .*out of memory/);
     const after = (await ask(board, { op: "info" }))["memory"] as { used: number };
     assert.ok(after.used < before.used + 100_000, `${before.used} and then ${after.used} bytes`);
+  } finally {
+    await program.stop(DEADLINE_MS);
+  }
+});
+
+boardTest("connections that come and go leave no memory behind", async (board) => {
+  const program = await start(board);
+  try {
+    const used = async () => {
+      const { memory } = await ask(board, { op: "info" });
+      return (memory as { used: number }).used;
+    };
+    for (let n = 0; n < 20; n++) await used();
+    const before = await used();
+    for (let n = 0; n < CONNECTIONS; n++) await used();
+    const after = await used();
+    process.stdout.write(`${CONNECTIONS} connections: ${before} bytes before, ${after} after\n`);
+    assert.ok(after - before < MOST_GROWTH, `${before} and then ${after} bytes`);
   } finally {
     await program.stop(DEADLINE_MS);
   }

@@ -1,6 +1,7 @@
 #include "sockets.h"
 
 #include <lwip/ip4_addr.h>
+#include <lwip/priv/tcp_priv.h>
 #include <lwip/tcp.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 
 #define MOST_SOCKETS 24
 #define MOST_WAITING 8
+/** Connections that were closed here: as many whose peer has not said so yet, and as many that lwIP keeps
+    for two minutes longer, for packets that come late. The oldest are given up. */
+#define MOST_CLOSED 16
 
 typedef struct sock {
   struct tcp_pcb *pcb;
@@ -238,11 +242,22 @@ static void end(sock *of) {
   free(of);
 }
 
+// Those that were heard of last are first.
+static void give_up_closed(struct tcp_pcb *first) {
+  int count = 0;
+  for (struct tcp_pcb *pcb = first, *next; pcb; pcb = next) {
+    next = pcb->next;
+    if (!pcb->callback_arg && ++count > MOST_CLOSED) tcp_abort(pcb);
+  }
+}
+
 int socket_close(int fd) {
   sock *of = find(fd);
   if (!of) return -1;
   sockets[fd] = NULL;
   end(of);
+  give_up_closed(tcp_active_pcbs);
+  give_up_closed(tcp_tw_pcbs);
   return 0;
 }
 
