@@ -16,11 +16,13 @@ import {
 import type { Confirm } from "../asking/confirm.ts";
 import { editText, type OpenEditor } from "./edit.ts";
 import {
+  type Author,
   configProblems,
   diffText,
   parseConfig,
   type PartConfig,
   readAuthors,
+  readFragmentChanges,
   readHistory,
   readPartConfig,
   type Revision,
@@ -119,11 +121,13 @@ export function configCommands(deps: ConfigDeps): CommandTree {
         const { part, config } = await readPartConfig(context, wanted);
         if (file !== undefined) {
           const after = parseConfig(await readText(file, deps.readInput), file);
-          return diffOutput(context, config, after, configProblems(after));
+          return diffOutput(context, config, after, { problems: configProblems(after) });
         }
         const [one, other] = [revisionNumber("FROM", from), revisionNumber("TO", to)];
         const before = await revisionOf(context, part.id, one);
-        return diffOutput(context, before, (await revisionOf(context, part.id, other)).value);
+        const after = await revisionOf(context, part.id, other);
+        const byFragments = await readFragmentChanges(context, part.id, [one, other]);
+        return diffOutput(context, before, after.value, { byFragments });
       },
     }),
     "config history": command({
@@ -140,7 +144,7 @@ export function configCommands(deps: ConfigDeps): CommandTree {
           saved_by: authors[at]?.savedBy ?? "",
           saved_by_name: authors[at]?.savedByName ?? "",
           saved_how: authors[at]?.savedHow ?? "",
-          changes: changesOf(revisions[at + 1], revision),
+          changes: changesOf(revisions[at + 1], revision, authors[at]),
         }));
         const text = textTable([
           ["REVISION", "SAVED", "BY", "HOW", "CHANGES"],
@@ -222,7 +226,19 @@ function lines(before: Pick<PartConfig, "value">, after: PartConfig["value"]): s
   return diffText(before.value, after).split("\n").filter((line) => line !== "");
 }
 
-function changesOf(before: Revision | undefined, after: Revision): string[] {
+function changesOf(
+  before: Revision | undefined,
+  after: Revision,
+  author: Author | undefined,
+): string[] {
+  // What a fragment changed is not in the part's own text.
+  if (author?.savedHow === "fragment") {
+    return [
+      ...author.added.map((entry) => `+ ${entry}`),
+      ...author.changed.map((entry) => `~ ${entry}`),
+      ...author.removed.map((entry) => `- ${entry}`),
+    ];
+  }
   return before ? lines(before, after.value) : [];
 }
 
@@ -242,9 +258,12 @@ function diffOutput(
   context: CommandContext,
   before: PartConfig,
   after: PartConfig["value"],
-  problems?: readonly string[],
+  { problems, byFragments = [] }: {
+    readonly problems?: readonly string[];
+    readonly byFragments?: readonly string[];
+  },
 ): Output {
-  const changes = lines(before, after);
+  const changes = [...lines(before, after), ...byFragments];
   const text = changes.length === 0 ? "nothing differs" : coloured(context, changes);
   for (const problem of problems ?? []) context.warn(`it cannot be saved: ${problem}`);
   return { json: { changes, ...(problems ? { problems: [...problems] } : {}) }, text: `${text}\n` };

@@ -88,7 +88,7 @@ export async function readHistory(
 /** Who saved a configuration, when and how: `api`, `console`, `cli`, `restore` or `fragment`. */
 export type Author = Pick<
   ConfigRevision,
-  "number" | "savedAt" | "savedBy" | "savedByName" | "savedHow"
+  "number" | "savedAt" | "savedBy" | "savedByName" | "savedHow" | "added" | "changed" | "removed"
 >;
 
 /** Of each save, newest first. @param most how many; fewer when there are no more */
@@ -107,6 +107,22 @@ export async function readAuthors(
     pageToken = page.nextPageToken;
   } while (pageToken !== "" && authors.length < most);
   return authors.slice(0, most);
+}
+
+/** What fragments changed between two revisions, which are counted from the newest, a line each. */
+export async function readFragmentChanges(
+  context: CommandContext,
+  partId: string,
+  [from, to]: readonly [number, number],
+): Promise<string[]> {
+  const authors = await readAuthors(context, partId, Math.max(from, to) + 1);
+  const [one, other] = [authors[from]?.number, authors[to]?.number];
+  if (one === undefined || other === undefined) return [];
+  const client = await clientOf(context, ConfigurationService);
+  const { changes } = await client.compareRevisions({ partId, from: one, to: other });
+  return changes.filter(({ beforeJson, afterJson }) => beforeJson === "" && afterJson === "")
+    .map(({ entry, kind }) => `${kind === "added" ? "+" : kind === "removed" ? "-" : "~"} ${entry}`)
+    .map((line) => `${line} (by a fragment)`);
 }
 
 /** The JSON value of a text; comments are allowed. @throws {Error} that says where it is wrong */

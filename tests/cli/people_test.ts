@@ -335,6 +335,27 @@ Deno.test("history tells what was saved by the command line", async () => {
   assert.equal(revisions[0]?.savedHow, "cli");
 });
 
+Deno.test("history and diff name what a fragment changed", async () => {
+  await using rig = await CliRig.open();
+  const component = (name: string) => ({ name, api: "rdk:component:sensor", model: "fake" });
+  const file = await rig.write("f.json", { components: [component("one")] });
+  const { id } = await rig.json("fragments", "create", "base", file);
+  await rig.run(["config", "set", "demo", await rig.write("c.json", { fragments: [{ id }] })]);
+  await rig.write("f.json", { components: [component("two")] });
+  await rig.run(["fragments", "set", "base", file]);
+  const [newest] = await rig.json("config", "history", "demo");
+  assert.deepEqual([newest.saved_how, newest.changes], ["fragment", [
+    "+ components.two",
+    "- components.one",
+  ]]);
+  assert.match((await rig.run(["config", "history", "demo"])).out, /\+ components\.two, - comp/);
+  const { changes } = await rig.json("config", "diff", "demo", "1", "0");
+  assert.deepEqual(changes, [
+    "- components.one (by a fragment)",
+    "+ components.two (by a fragment)",
+  ]);
+});
+
 Deno.test("organizations logo sets a picture that the cloud serves, and takes it away", async () => {
   await using rig = await CliRig.open();
   const file = await rig.write("logo.png", "");

@@ -55,6 +55,25 @@ Deno.test("a machine gets what its fragments say, and what they say after a chan
   assert.deepEqual(revisions.revisions.map((each) => each.savedHow), ["fragment", "api", "api"]);
   assert.deepEqual(revisions.revisions[0]?.added, ["components.b"]);
   assert.deepEqual(revisions.revisions[0]?.removed, ["components.a"]);
+
+  const compare = async (from: bigint, to: bigint) =>
+    (await cloud.client(ConfigurationService, apiKey(made))
+      .compareRevisions({ partId: made.part_id, from, to })).text.split("\n");
+  assert.deepEqual(await compare(2n, 3n), [
+    "- components.a (by a fragment)",
+    "+ components.b (by a fragment)",
+  ]);
+  assert.deepEqual(await compare(3n, 2n), [
+    "+ components.a (by a fragment)",
+    "- components.b (by a fragment)",
+  ]);
+  await app.updateFragment({ id, config: { components: [sensor("b", { x: 2 })] } });
+  await received(cloud, made);
+  assert.deepEqual(await compare(2n, 0n), [
+    "- components.a (by a fragment)",
+    "+ components.b (by a fragment)",
+  ]);
+  assert.deepEqual(await compare(3n, 0n), ["~ components.b (by a fragment)"]);
 });
 
 Deno.test("a fragment is pinned by revision and followed by tag", async () => {

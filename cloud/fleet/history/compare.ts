@@ -12,6 +12,8 @@ export interface EntryChange {
   readonly after: JsonValue | undefined;
   /** Only secrets differ, which nobody sees. */
   readonly onlySecrets: boolean;
+  /** A fragment was saved with it; its values are not known. */
+  readonly isByFragment?: boolean;
 }
 
 /** Compares two configurations entry by entry; entries of lists are distinguished by name or id. */
@@ -34,7 +36,8 @@ const SIGNS = { added: "+", changed: "~", removed: "-" } as const;
 
 /** The changes as text, one a line, and below what changed each value before and after. */
 export function changesText(changes: readonly EntryChange[]): string {
-  return changes.flatMap(({ entry, kind, before, after, onlySecrets }) => {
+  return changes.flatMap(({ entry, kind, before, after, onlySecrets, isByFragment }) => {
+    if (isByFragment) return [`${SIGNS[kind]} ${entry} (by a fragment)`];
     if (kind !== "changed") {
       const value = JSON.stringify(kind === "added" ? after : before);
       return [`${SIGNS[kind]} ${entry} ${value}`];

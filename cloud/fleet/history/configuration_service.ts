@@ -19,6 +19,7 @@ import { resolveFor, sourcePath } from "../fragments/part_resolution.ts";
 import type { RevisionRow, Revisions } from "../machines/revisions.ts";
 import { changesText, compareConfigs } from "./compare.ts";
 import { driftOf, prefixesOf } from "./drift.ts";
+import { fragmentChanges, type SavedDiff } from "./fragment_changes.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface ConfigurationServiceOptions {
@@ -90,9 +91,14 @@ export function configurationService(
 
     async compareRevisions({ partId, from, to }, context) {
       const part = await (await callers.scope(context)).part(partId, "manage");
+      const until = to === 0n ? BigInt(part.revision_number) : to;
       const before = await savedConfig(queries, part, from);
-      const after = await savedConfig(queries, part, to === 0n ? BigInt(part.revision_number) : to);
-      const changes = compareConfigs(before.value, after.value);
+      const after = await savedConfig(queries, part, until);
+      const own = compareConfigs(before.value, after.value);
+      const named = new Set(own.map(({ entry }) => entry));
+      const byFragments = (await fragmentChangesIn(queries, part.id, [from, until]))
+        .filter(({ entry }) => !named.has(entry));
+      const changes = [...own, ...byFragments];
       return {
         changes: changes.map(({ entry, kind, before, after }) => ({
           entry,
@@ -176,6 +182,20 @@ export function configurationService(
       };
     },
   };
+}
+
+async function fragmentChangesIn(
+  queries: Queries,
+  partId: string,
+  [from, to]: readonly [bigint, bigint],
+) {
+  const isBackwards = from > to;
+  const [older, newer] = isBackwards ? [to, from] : [from, to];
+  const rows = await queries.selectFrom("part_revisions").select("diff")
+    .where("part_id", "=", partId).where("saved_how", "=", "fragment")
+    .where("number", ">", Number(older)).where("number", "<=", Number(newer))
+    .orderBy("number").execute();
+  return fragmentChanges(rows.map(({ diff }) => JSON.parse(diff) as SavedDiff), isBackwards);
 }
 
 /** {@link prefixesOf} a fragment in a saved text. */

@@ -336,7 +336,8 @@ export type ConfigChange = Message<"machine.cloud.v1.ConfigChange"> & {
   kind: string;
 
   /**
-   * JSON with secrets masked; empty where there is nothing.
+   * JSON with secrets masked; empty where there is nothing, and both where a fragment that the part
+   * includes changed the entry.
    *
    * @generated from field: string before_json = 3;
    */
