@@ -2,12 +2,7 @@
 import assert from "node:assert/strict";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest } from "./console_rig.ts";
-
-/** Notes stay: how long a test takes to come to their buttons does not count. */
-const KEEP_NOTES = `{
-  const real = window.setTimeout;
-  window.setTimeout = (run, ms, ...values) => ms === 6000 ? 0 : real(run, ms, ...values);
-}`;
+import { keepNotes } from "./kept_notes.ts";
 
 consoleTest(
   import.meta.url,
@@ -18,6 +13,7 @@ consoleTest(
     const { location } = await app.createLocation({ organizationId: made.org_id, name: "Field" });
     const opened = await rig.signedIn("/");
     const { page } = opened;
+    await keepNotes(page);
     await page.getByLabel("Select all 2 that are shown").check();
     await page.getByText("2 selected").waitFor();
     await opened.inspect("fleet-selected");
@@ -57,7 +53,7 @@ consoleTest(
     await dialog.getByRole("button", { name: "Do it" }).click();
     const tagsOf = async () => (await app.getRobotMetadata({ id: made.machine_id })).data?.["tags"];
     await page.getByText("south").first().waitFor();
-    await page.getByText("Done for 2 machines.").last().waitFor();
+    await page.getByText("Done for 2 machines.").nth(1).waitFor();
     assert.deepEqual(await tagsOf(), ["harvest", "south"]);
     await page.getByRole("button", { name: "Undo" }).last().click();
     await page.getByText("Undone for 2 machines.").waitFor();
@@ -79,8 +75,7 @@ consoleTest(
         [made.machine_id, picker].map(async (id) => (await app.getRobot({ id })).robot?.location),
       );
     const { page } = await rig.signedIn("/");
-    await page.addInitScript(KEEP_NOTES);
-    await page.reload();
+    await keepNotes(page);
     const dialog = page.getByRole("dialog");
     const answers: (() => Promise<void>)[] = [];
     let moves = 0;
@@ -126,6 +121,7 @@ consoleTest(
     for (const name of names) await app.newRobot({ name, location: made.location_id });
     const opened = await rig.signedIn("/", { locale: "de-DE" });
     const { page } = opened;
+    await keepNotes(page);
     // Four are under way, and no answer comes.
     let held = 0;
     const answers: (() => Promise<void>)[] = [];

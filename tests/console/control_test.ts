@@ -4,6 +4,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig } from "./console_rig.ts";
 import { cardsOf, useResources } from "./controls.ts";
+import { keepNotes } from "./kept_notes.ts";
 import { KINDS, startMachine, WAIT } from "./rig_machine.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
@@ -15,6 +16,7 @@ Deno.test({
     await using _machine = await startMachine(rig);
     const opened = await rig.signedIn(`/machines/${rig.made.machine_id}/control`);
     const { page } = opened;
+    await keepNotes(page);
     const card = cardsOf(page);
     await page.getByText("Connected directly").waitFor();
     for (const kind of KINDS) await card(kind).waitFor();
@@ -34,6 +36,7 @@ Deno.test({
     await card("arm").waitFor();
     await choose("stop all", "Stop all");
     await page.getByText("A stop was requested of all resources.").waitFor();
+    await page.getByRole("button", { name: "Dismiss" }).click();
 
     await useResources(page);
 

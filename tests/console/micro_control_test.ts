@@ -4,6 +4,7 @@ import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { startMicro } from "../e2e/micro_machine.ts";
 import { ConsoleRig } from "./console_rig.ts";
 import { cardsOf, useResources } from "./controls.ts";
+import { keepNotes } from "./kept_notes.ts";
 
 const KINDS = [
   ...["base", "board", "encoder", "generic", "motor", "movement_sensor", "power_sensor"],
@@ -36,6 +37,7 @@ Deno.test({
 
     const opened = await rig.signedIn(`/machines/${made.machine_id}/control`);
     const { page } = opened;
+    await keepNotes(page);
     await page.getByText("Connected through the cloud").waitFor();
     for (const kind of KINDS) await cardsOf(page)(kind).waitFor();
 
