@@ -150,6 +150,7 @@ export class MachineCore {
     this.port = new MachinePort(context, {
       localAddress: options.localAddress,
       mount: (router) => this.#mount(router, robot),
+      apis: () => this.#apis.list(),
       interceptors: [this.#sessions.interceptor, this.#operations.interceptor],
       restartAllowed: () => this.#restartAllowed(),
       cloudReached: () => options.link?.online,

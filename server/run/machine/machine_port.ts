@@ -6,6 +6,7 @@ import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { AccessControl } from "../../serving/access/access_control.ts";
 import { type CloudAccess, NO_CLOUD_ACCESS } from "../../serving/access/cloud_access.ts";
 import { accessRules } from "../../serving/access/rules_from_config.ts";
+import type { ServedApi } from "../../serving/apis/served_api.ts";
 import { gatewayRoute } from "../../serving/gateway/gateway_route.ts";
 import { Mdns } from "../../serving/mdns/mdns.ts";
 import {
@@ -28,6 +29,8 @@ export interface MachinePortOptions {
   readonly localAddress: string | undefined;
   /** Adds what callers find. */
   readonly mount: (router: RpcRouter) => void;
+  /** The APIs of what they find, also those that modules and remotes brought. */
+  readonly apis: () => readonly ServedApi[];
   /** Run after it is known who calls. */
   readonly interceptors: readonly Interceptor[];
   readonly restartAllowed: () => Promise<RestartAnswer>;
@@ -52,7 +55,7 @@ export class MachinePort {
     private readonly options: MachinePortOptions,
   ) {
     const { clock, build, log, switches, cloud, diagnostics } = context;
-    const { mount } = options;
+    const { mount, apis } = options;
     const networking = log.child("networking");
     const port = () => this.address?.port;
     this.#admission = new MachineAdmission({
@@ -69,7 +72,8 @@ export class MachinePort {
       ...options.interceptors,
     ];
     const gateway = gatewayRoute({
-      ...{ mount, interceptors, version: build.version, nowMs: () => clock.monotonicMs() },
+      ...{ mount, apis, interceptors, version: build.version },
+      nowMs: () => clock.monotonicMs(),
       allowsOrigin: (origin) => this.#admission.allowsOrigin(origin),
     });
     this.#web = new WebServer({

@@ -17,13 +17,15 @@ import { createInProcessTransport } from "../../../shared/rpc/server/in_process.
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
-import { servedApis } from "../apis/all.ts";
+import type { ServedApi } from "../apis/served_api.ts";
 import { KeyTokens } from "./key_tokens.ts";
 import { gatewayDocument } from "./gateway_document.ts";
 
 export interface GatewayOptions {
   /** Mounts every service. */
   readonly mount: (router: RpcRouter) => void;
+  /** Those that can be called now, also what modules and remotes brought; its own first. */
+  readonly apis: () => readonly ServedApi[];
   /** Those of the public port: they know callers and what they may. */
   readonly interceptors: readonly Interceptor[];
   /** Whether the configuration names that origin (`network.allowed_origins`). */
@@ -117,7 +119,8 @@ export class Gateway {
       const names: DescMethod = RobotService.method.resourceNames;
       const found = toJson(names.output, await call(names, fromJson(names.input, {})));
       if (isList) return found;
-      return gatewayDocument(this.#router, this.options.version, url.origin);
+      const { apis, version } = this.options;
+      return gatewayDocument(this.#router, { apis: apis(), version, url: url.origin });
     }
     const { method, name } = this.#find(parts);
     requireMethod(request, "POST");
@@ -142,9 +145,10 @@ export class Gateway {
   #find(parts: readonly string[]): { method: DescMethod; name?: string } {
     const [type = "", name = "", called = ""] = parts;
     if (type === "robot" && parts.length === 2) return { method: unaryOf(RobotService, name) };
-    const api = servedApis.find(({ api }) => api === type || api.split(":").at(-1) === type);
+    const apis = this.options.apis();
+    const api = apis.find(({ api }) => api === type || api.split(":").at(-1) === type);
     if (!api) {
-      const known = servedApis.map(({ api }) => api.split(":").at(-1)).join(", ");
+      const known = apis.map(({ api }) => api.split(":").at(-1)).join(", ");
       throw new ConnectError(`there is no API ${type}; there are robot, ${known}`, Code.NotFound);
     }
     if (parts.length !== 3 || name === "") {

@@ -1,21 +1,26 @@
-/** What bodies may wait at the JSON gateway. */
+/** What can be called at the JSON gateway, and what bodies may wait there. */
 import assert from "node:assert/strict";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { ButtonService } from "../../../shared/gen/viam/component/button/v1/button_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { type ServedApi, servedApi } from "../apis/served_api.ts";
 import { Gateway } from "./gateway.ts";
 
+const SENSOR = servedApi("rdk:component:sensor", SensorService);
 const MIB = 1024 * 1024;
 /** White space of JSON; every body sends the same, so that they take no memory here. */
 const PIECE = new Uint8Array(MIB).fill(0x20);
 
-function openGateway(): Gateway {
+function openGateway(apis: readonly ServedApi[] = [SENSOR]): Gateway {
   return new Gateway({
     mount: (router: RpcRouter) => {
-      router.service(RobotService, { getVersion: () => ({}) })
-        .service(SensorService, { getReadings: () => ({}) });
+      router.service(RobotService, { getVersion: () => ({}), resourceNames: () => ({}) })
+        .service(SensorService, { getReadings: () => ({}) })
+        .service(ButtonService, { push: () => ({}) });
     },
+    apis: () => apis,
     interceptors: [],
     allowsOrigin: () => false,
     version: "1.0.0",
@@ -97,4 +102,22 @@ Deno.test("one address has half of what may wait at the gateway, and a body 32 M
   for (const call of [...waiting, other]) assert.equal(await call.end(), 200);
   const large = new OpenCall(gateway, "192.0.2.3", 33);
   assert.equal((await large.answer).status, 429);
+});
+
+Deno.test("an API that a module brings is at the gateway and in its document from then on", async () => {
+  const apis = [SENSOR];
+  const gateway = openGateway(apis);
+  const ask = (path: string, method: string) =>
+    gateway.answer(new Request(`http://machine/api/${path}`, { method }), {
+      ...{ address: "192.0.2.1", port: 1, transport: "tcp", local: false },
+    });
+  const push = async (api: string) => (await ask(`${api}/front/Push`, "POST")).status;
+  const paths = async () => Object.keys((await (await ask("openapi.json", "GET")).json()).paths);
+  assert.equal(await push("bell"), 404);
+  assert.deepEqual((await paths()).filter((path) => path.endsWith("Push")), []);
+  apis.push(servedApi("acme:component:bell", ButtonService));
+  assert.deepEqual([await push("bell"), await push("acme:component:bell")], [200, 200]);
+  assert.deepEqual((await paths()).filter((path) => path.endsWith("Push")), [
+    "/api/bell/{name}/Push",
+  ]);
 });
