@@ -160,3 +160,37 @@ consoleTest(
     opened.complaints.splice(0);
   },
 );
+
+consoleTest(
+  import.meta.url,
+  "a revision is not restored over what was saved after it was compared, and is compared again",
+  async (rig) => {
+    const { app, made } = rig;
+    const id = made.part_id;
+    const save = (name: string) =>
+      app.updateRobotPart({
+        id,
+        robotConfigJson: JSON.stringify({
+          components: [{ name, api: "rdk:component:sensor", model: "rdk:builtin:fake" }],
+        }),
+      });
+    const saved = async () => (await app.getRobotPart({ id })).part?.robotConfigJson ?? "";
+    for (const name of ["first", "second"]) await save(name);
+    const opened = await rig.signedIn(`/machines/${made.machine_id}/configure?view=history`);
+    const { page } = opened;
+    const comparison = page.getByRole("region", { name: "Compare with now" });
+    await page.getByRole("button", { name: /^2\b.*Compare/ }).click();
+    await comparison.getByText("components.second").waitFor();
+    await save("of-another");
+    await comparison.getByRole("button", { name: "Restore" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
+    await comparison.getByText(/Somebody saved at/).waitFor();
+    await comparison.getByText("components.of-another").waitFor();
+    assert.match(await saved(), /of-another/);
+    await comparison.getByRole("button", { name: "Restore" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
+    await page.getByText("Revision 2 is restored.").waitFor();
+    assert.match(await saved(), /first/);
+    opened.complaints.splice(0);
+  },
+);
