@@ -123,8 +123,8 @@ export const control = {
     "Diese Methode nimmt einen Strom von Anfragen: Rufen Sie sie mit einem SDK auf.",
   ],
   unknownApi: [
-    "This console does not know the methods of {api}. SDKs and machine call can use it.",
-    "Diese Konsole kennt die Methoden von {api} nicht. SDKs und machine call können sie nutzen.",
+    "The machine does not describe the methods of {api}.",
+    "Die Maschine beschreibt die Methoden von {api} nicht.",
   ],
   badJson: ["{field}: {error}", "{field}: {error}"],
   noNumber: [

@@ -1,11 +1,15 @@
 /** Using the resources of a machine: a real machine-server, reached by the browser over WebRTC. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig } from "./console_rig.ts";
 import { cardsOf, useResources } from "./controls.ts";
 import { keepNotes } from "./kept_notes.ts";
 import { KINDS, startMachine, WAIT } from "./rig_machine.ts";
+
+const PLAIN = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
 Deno.test({
@@ -115,5 +119,37 @@ Deno.test({
     // Gone without a word: the machine stops what the session moved.
     await opened.context.close();
     await until(false);
+  },
+});
+
+Deno.test({
+  name: "an API that only a module has gets a form of its methods, which the machine describes",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    const program = join(rig.dataDir, "plain.sh");
+    await Deno.writeTextFile(
+      program,
+      `#!/bin/sh\nexec '${Deno.execPath()}' run -A --quiet --no-check '${PLAIN}' "$@"\n`,
+      { mode: 0o755 },
+    );
+    await using _machine = await startMachine(rig, {
+      modules: [{ type: "local", name: "plain", executable_path: program }],
+      components: [{
+        ...{ name: "boiler", api: "acme:component:gauge", model: "acme:plain:gauge" },
+        attributes: { value: 7 },
+      }],
+    });
+    const { page } = await rig.signedIn(`/machines/${rig.made.machine_id}/control`);
+    const card = page.getByRole("region", { name: "boiler, acme:component:gauge", exact: true });
+    await card.getByText("All methods").click();
+    await card.getByLabel("Method").selectOption("Read");
+    await card.getByLabel("unit").fill("bar");
+    await card.getByRole("button", { name: "Call" }).click();
+    await card.getByText(/"value": 7,\s+"note": "bar"/).waitFor();
+    await card.getByLabel("Method").selectOption("Watch");
+    await card.getByLabel("count").fill("3");
+    await card.getByRole("button", { name: "Call" }).click();
+    await card.getByText(/"value": 3\b/).waitFor();
   },
 });

@@ -1,5 +1,10 @@
 /** The services behind each API, loaded when somebody uses one. */
 import type { DescService } from "@bufbuild/protobuf";
+import { createClient, type Transport } from "@connectrpc/connect";
+import { RobotService } from "../../../../shared/gen/viam/robot/v1/robot_pb.ts";
+
+/** A machine describes a service within this time. */
+const LEARN_MS = 30_000;
 
 type Load = () => Promise<DescService>;
 
@@ -80,6 +85,35 @@ export const SERVICES: Readonly<Record<string, Load>> = {
 };
 
 /** The service of an API; undefined when this console does not know it. */
-export async function serviceOf(api: string): Promise<DescService | undefined> {
+export async function knownService(api: string): Promise<DescService | undefined> {
   return Object.hasOwn(SERVICES, api) ? await SERVICES[api]?.() : undefined;
+}
+
+/**
+ * The service of an API. One that only a module or a remote of the machine brought is learned from
+ * the machine; undefined when the machine does not serve it either.
+ *
+ * @param transport what leads to the machine; read only when the API has to be learned
+ */
+export async function serviceOf(
+  api: string,
+  transport: () => Transport,
+): Promise<DescService | undefined> {
+  if (Object.hasOwn(SERVICES, api)) return await knownService(api);
+  return await learnedService(api, transport());
+}
+
+async function learnedService(
+  api: string,
+  transport: Transport,
+): Promise<DescService | undefined> {
+  const signal = AbortSignal.timeout(LEARN_MS);
+  const robot = createClient(RobotService, transport);
+  const { resourceRpcSubtypes } = await robot.resourceRPCSubtypes({}, { signal });
+  const served = resourceRpcSubtypes.find(({ subtype: name }) =>
+    api === `${name?.namespace}:${name?.type}:${name?.subtype}`
+  );
+  if (!served) return undefined;
+  const { learnService } = await import("../../../../shared/rpc/client/reflection_client.ts");
+  return await learnService(transport, served.protoService, { signal });
 }

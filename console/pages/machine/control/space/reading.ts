@@ -11,7 +11,7 @@ import { RobotService } from "../../../../../shared/gen/viam/robot/v1/robot_pb.t
 import { WorldStateStoreService } from "../../../../../shared/gen/viam/service/worldstatestore/v1/world_state_store_pb.ts";
 import type { MachineLink } from "../../../../reach/machine_link.svelte.ts";
 import { apiOf } from "../cards.ts";
-import { serviceOf } from "../services.ts";
+import { knownService } from "../services.ts";
 import { type Form, isSomewhere, type Shape, shapeOf } from "./shapes.ts";
 import type { PoseLike } from "./view.ts";
 
@@ -111,7 +111,7 @@ export class SpaceReader {
   }
 
   async #ask(resource: ResourceName): Promise<readonly Geometry[] | undefined> {
-    const service = await serviceOf(apiOf(resource));
+    const service = await knownService(apiOf(resource));
     if (!service?.method["getGeometries"]) return undefined;
     // All of them have the same method.
     const client = createClient(service as typeof GenericService, this.link.transport);
