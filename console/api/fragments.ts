@@ -14,26 +14,39 @@ export function usableFragments(organizationId: string) {
   };
 }
 
+/** The fragments that a part's own configuration includes, by id. */
+export async function includedFragments(partId: string): Promise<ReadonlySet<string>> {
+  const { part } = await app.getRobotPart({ id: partId });
+  return idsIn(part?.robotConfig?.fragments);
+}
+
+function idsIn(fragments: unknown): ReadonlySet<string> {
+  const ids = (Array.isArray(fragments) ? fragments : []).map((entry: unknown) =>
+    typeof entry === "object" && entry !== null && "id" in entry ? entry.id : entry
+  );
+  return new Set(ids.filter((id) => typeof id === "string"));
+}
+
 /**
  * Puts a fragment behind those that a part includes; a part that includes it already stays as it is.
  *
  * @param version revision or tag; left out: the newest
+ * @returns whether it was not there before
  */
 export async function includeFragment(
   partId: string,
   fragmentId: string,
   version?: string,
-): Promise<void> {
+): Promise<boolean> {
   const { part } = await app.getRobotPart({ id: partId });
   const config = part?.robotConfig ?? {};
   const there = Array.isArray(config.fragments) ? config.fragments : [];
-  const idOf = (entry: unknown) =>
-    typeof entry === "object" && entry !== null && "id" in entry ? entry.id : entry;
-  if (!part || there.some((entry) => idOf(entry) === fragmentId)) return;
+  if (!part || idsIn(there).has(fragmentId)) return false;
   const entry = { id: fragmentId, ...(version === undefined ? {} : { version }) };
   await app.updateRobotPart({
     id: part.id,
     robotConfig: { ...config, fragments: [...there, entry] },
     ...(part.lastUpdated ? { lastKnownUpdate: part.lastUpdated } : {}),
   });
+  return true;
 }

@@ -44,6 +44,10 @@ export const bulk = {
   run: ["Do it", "Ausführen"],
   progress: ["{done} of {n} done", "{done} von {n} erledigt"],
   done: ["Done for {n} {n|machine|machines}.", "Für {n} {n|Maschine|Maschinen} erledigt."],
+  doneUnchanged: [
+    "Done for {n} {n|machine|machines}; {unchanged} had it already.",
+    "Für {n} {n|Maschine|Maschinen} erledigt; {unchanged} {unchanged|hatte|hatten} es schon.",
+  ],
   stop: ["Stop", "Anhalten"],
   stopped: [
     "Stopped: done for {done} of {n}, the others are as before.",

@@ -156,6 +156,38 @@ consoleTest(
 
 consoleTest(
   import.meta.url,
+  "a fragment is added where it is not yet, and the note counts those alone",
+  async (rig) => {
+    const { app, made } = rig;
+    const { id: robotId } = await app.newRobot({ name: "picker", location: made.location_id });
+    await app.newRobot({ name: "digger", location: made.location_id });
+    const { fragment } = await app.createFragment({
+      ...{ name: "lights", config: {}, organizationId: made.org_id },
+    });
+    const robotConfigJson = JSON.stringify({ fragments: [{ id: fragment?.id }] });
+    await app.updateRobotPart({ id: made.part_id, robotConfigJson });
+    const { page } = await rig.signedIn("/");
+    await keepNotes(page);
+    await page.getByLabel("Select all 3 that are shown").check();
+    await page.getByRole("button", { name: "Add fragment" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Left out, as it is there already: 1").waitFor();
+    await dialog.getByText("picker").waitFor();
+    assert.equal(await dialog.getByText("rover").count(), 0);
+    // Somebody adds it between the preview and the work.
+    const { parts: [picker] } = await app.getRobotParts({ robotId });
+    await app.updateRobotPart({ id: picker?.id ?? "", robotConfigJson });
+    await dialog.getByRole("button", { name: "Do it" }).click();
+    await page.getByText("Done for 1 machine; 1 had it already.").waitFor();
+    await page.getByLabel("Select all 3 that are shown").check();
+    await page.getByRole("button", { name: "Add fragment" }).click();
+    await dialog.getByText("It touches no machine.").waitFor();
+    await dialog.getByText("Left out, as they are there already: 3").waitFor();
+  },
+);
+
+consoleTest(
+  import.meta.url,
   "a machine is renamed, restarted and, with its name typed, deleted",
   async (rig) => {
     const { app, made } = rig;
