@@ -18,6 +18,11 @@ export const logs = {
     "Das sind die ältesten aufbewahrten Zeilen.",
   ],
   download: ["Download", "Herunterladen"],
+  downloaded: ["{n} {n|line|lines} read", "{n} {n|Zeile|Zeilen} gelesen"],
+  notAll: [
+    "The file has the newest {n} lines. Narrow the time range for older ones.",
+    "Die Datei enthält die neuesten {n} Zeilen. Für ältere den Zeitraum eingrenzen.",
+  ],
   none: ["No lines", "Keine Zeilen"],
   noneText: [
     "The machine has not logged anything yet, or its lines are not kept any more.",

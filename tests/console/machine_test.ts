@@ -98,6 +98,14 @@ consoleTest(
     await page.getByText("line 249", { exact: true }).waitFor();
     await opened.inspect("machine-logs");
     assert.equal(await page.getByText("line 1", { exact: true }).count(), 0);
+    // The file has what the filters let through, not only what the page has loaded.
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download" }).click(),
+    ]);
+    const saved = (await Deno.readTextFile(await file.path())).trim().split("\n");
+    assert.equal(saved.length, 252);
+    assert.match(saved[0] ?? "", /line 0$/);
     await page.getByRole("button", { name: "Load older lines" }).click();
     await page.getByText("line 1", { exact: true }).waitFor();
 
