@@ -95,6 +95,22 @@ consoleTest(
     await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
     await page.getByText("weather").first().waitFor();
     await page.getByText("Saved. No changes.").waitFor();
+
+    // In a wide window the text stands next to the forms, and each follows the other.
+    await page.setViewportSize({ width: 1400, height: 900 });
+    await editor.getByText('"http://a"').waitFor();
+    await page.locator("summary").getByText("weather").click();
+    await page.getByLabel("url").fill("http://b");
+    await editor.getByText('"http://b"').waitFor();
+    await opened.assertFits();
+    assert.deepEqual(await opened.axe(), []);
+    await opened.picture("configure-beside");
+    await editor.focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText(JSON.stringify({ components: [sensor("snow")] }));
+    await page.locator("summary").getByText("snow").first().waitFor();
+    await page.setViewportSize({ width: 1399, height: 900 });
+    await editor.waitFor({ state: "detached" });
   },
 );
 
