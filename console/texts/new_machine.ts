@@ -61,6 +61,10 @@ export const newMachine = {
     "Choose your own network on that page, and give its password.",
     "Wählen Sie auf dieser Seite Ihr eigenes Netz und geben Sie sein Passwort an.",
   ],
+  phoneBluetooth: [
+    "By Bluetooth instead, with an app that speaks it: it finds the machine by the same name, and gives it its credentials and your network. The mobile apps of the family find machines that are configured for them, and a maker’s own app may speak it, too: see “Apps of the family” and “Bluetooth” in docs/provisioning.md.",
+    "Stattdessen per Bluetooth, mit einer App, die es beherrscht: Sie findet die Maschine am selben Namen und gibt ihr Zugangsdaten und Ihr Netz. Die mobilen Apps der Familie finden Maschinen, die dafür konfiguriert sind, und auch die App eines Herstellers kann es beherrschen: siehe „Apps of the family“ und „Bluetooth“ in docs/provisioning.md.",
+  ],
   qr: ["Code with the machine’s credentials", "Code mit den Zugangsdaten der Maschine"],
   credentials: ["Credentials of the machine", "Zugangsdaten der Maschine"],
   waiting: ["Waiting for {name} to come online …", "Warte, bis {name} online ist …"],

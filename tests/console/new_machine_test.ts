@@ -27,6 +27,7 @@ consoleTest(
     await opened.inspect("new-machine-linux");
     await page.getByRole("button", { name: "With a phone" }).click();
     await page.getByRole("img", { name: "credentials" }).waitFor();
+    await page.getByText("By Bluetooth instead").waitFor();
     await opened.inspect("new-machine-phone");
     await page.getByRole("button", { name: "Windows PowerShell" }).click();
     await page.getByText("$env:MACHINE_PART_ID").waitFor();
