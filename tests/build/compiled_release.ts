@@ -6,14 +6,11 @@ import { writeRelease } from "../../tools/release/download_folder.ts";
 import { SigningKey } from "../../tools/release/signing_key.ts";
 import { secretKeyFile } from "../../tools/release/testing.ts";
 import { ROOT } from "../../tools/programs.ts";
-import { Program } from "../e2e/program.ts";
 import { SystemdComputer } from "../e2e/systemd_computer.ts";
-import { freePort } from "../../shared/test_tools/free_port.ts";
-
-const DEADLINE_MS = 300_000;
+import { CompiledCloud, DEADLINE_MS, untilOnline } from "./compiled_cloud.ts";
 
 /**
- * Runs the line of the README: install.sh out of the folder, which brings the agent out of the
+ * Runs the lines of the README: install.sh out of the folder, which brings the agent out of the
  * folder, which brings the server out of the cloud, which has it out of the folder. It ends with a
  * machine that is online.
  *
@@ -28,51 +25,44 @@ export async function installFromRelease(
   await using downloads = serve(folder);
   const url = `http://127.0.0.1:${downloads.addr.port}`;
 
-  const data = join(dir, "cloud");
-  const cloud = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await new Deno.Command(binaryOf("machine-cloud"), { args })
-      .output();
-    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-    assert.equal(code, 0, text(stdout) + text(stderr));
-    return text(stdout);
-  };
-  const made = JSON.parse(
-    await cloud("bootstrap", "--data", data, "--org", "o", "--location", "l", "--machine", "m"),
-  ) as Record<string, string>;
-  await cloud("release", "sync", "--data", data, "--key", join(folder, "release-key.pub"), url);
-  const port = freePort(2);
-  const serving = Program.start({
-    name: "machine-cloud",
-    command: binaryOf("machine-cloud"),
-    args: ["serve", "--data", data, "--listen", `127.0.0.1:${port}`],
+  await using cloud = await CompiledCloud.bootstrap(binaryOf("machine-cloud"), dir, {});
+  const { data, made } = cloud;
+  await cloud.run("release", "sync", "--data", data, "--key", join(folder, "release-key.pub"), url);
+  await cloud.serve();
+  await using computer = await SystemdComputer.create();
+  await computer.boot();
+  const said = await computer.ask(await linesOfReadme(url, cloud), {
+    MACHINE_DOWNLOAD_URL: url,
+    TMPDIR: "/tmp",
   });
-  try {
-    await waitFor(
-      () => fetch(`http://127.0.0.1:${port}/readyz`).then((answer) => answer.ok, () => false),
-      { deadlineMs: DEADLINE_MS, what: "a cloud that serves" },
-    );
-    await using computer = await SystemdComputer.create();
-    await computer.boot();
-    const said = await computer.ask(`curl -fsSL ${url}/install.sh -o install.sh && sh install.sh`, {
-      MACHINE_CLOUD_ADDRESS: `http://127.0.0.1:${port}`,
-      MACHINE_DOWNLOAD_URL: url,
-      MACHINE_API_KEY_ID: made["api_key_id"]!,
-      MACHINE_API_KEY: made["api_key"]!,
-      MACHINE_PART_ID: made["part_id"]!,
-      TMPDIR: "/tmp",
+  assert.match(said, /downloading machine-agent 0\.9\.0 for linux\/amd64[^]*the service runs/);
+  let status = "";
+  await waitFor(async () => {
+    status = (await computer.run("/opt/machine/bin/machine-agent status")).stdout;
+    return /machine-server\s+\S+, running/.test(status) && /connected for/.test(status);
+  }, { deadlineMs: DEADLINE_MS, what: "a machine that is online" })
+    .catch((error: Error) => {
+      throw new Error(`${error.message}\n${status}`);
     });
-    assert.match(said, /downloading machine-agent 0\.9\.0 for linux\/amd64[^]*the service runs/);
-    let status = "";
-    await waitFor(async () => {
-      status = (await computer.run("/opt/machine/bin/machine-agent status")).stdout;
-      return /machine-server\s+\S+, running/.test(status) && /connected for/.test(status);
-    }, { deadlineMs: DEADLINE_MS, what: "a machine that is online" })
-      .catch((error: Error) => {
-        throw new Error(`${error.message}\n${status}`);
-      });
-  } finally {
-    await serving.stop(10_000);
-  }
+  await untilOnline(cloud.url, made);
+}
+
+/** What README.md has under "Install", with addresses and key of this test. */
+async function linesOfReadme(downloads: string, { url, made }: CompiledCloud): Promise<string> {
+  const readme = await Deno.readTextFile(join(ROOT, "README.md"));
+  const lines = /\n## Install\n[^#]*?```sh\n([^`]+)```/.exec(readme)?.[1];
+  assert.ok(lines, "README.md has no shell lines under Install");
+  const facts = [
+    ["https://CLOUD/install.sh", `${downloads}/install.sh`],
+    ["MACHINE_CLOUD_ADDRESS=https://CLOUD", `MACHINE_CLOUD_ADDRESS=${url}`],
+    ["MACHINE_API_KEY_ID=…", `MACHINE_API_KEY_ID=${made.api_key_id}`],
+    ["MACHINE_API_KEY=…", `MACHINE_API_KEY=${made.api_key}`],
+    ["MACHINE_PART_ID=…", `MACHINE_PART_ID=${made.part_id}`],
+  ] as const;
+  return facts.reduce((text, [place, value]) => {
+    assert.equal(text.split(place).length, 2, `README.md has ${place} once under Install`);
+    return text.replace(place, value);
+  }, `set -e\n${lines}`);
 }
 
 async function release(folder: string, binaryOf: (program: string) => string): Promise<void> {
