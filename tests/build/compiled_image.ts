@@ -11,6 +11,7 @@ import { SigningKey } from "../../tools/release/signing_key.ts";
 import { secretKeyFile } from "../../tools/release/testing.ts";
 import { SystemdComputer } from "../e2e/systemd_computer.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
+import { CompiledCloud, untilOnline } from "./compiled_cloud.ts";
 
 const PLATFORM = "linux/amd64";
 
@@ -46,11 +47,36 @@ export async function checkImageFile(image: string, binary: string): Promise<voi
   assert.ok(Buffer.from(stdout).equals(await Deno.readFile(binary)), "another program is in it");
 }
 
+/** Has an image of this host unpack itself, all of it and then a part, where it is started. */
+export async function checkExtraction(image: string, binary: string, dir: string): Promise<void> {
+  const program = "usr/bin/machine-server";
+  for (const pattern of [[], [program]]) {
+    const cwd = await Deno.makeTempDir({ dir });
+    const { code, stdout, stderr } = await new Deno.Command(image, {
+      args: ["--appimage-extract", ...pattern],
+      ...{ cwd, stdin: "null", env: { MACHINE_IMAGE_CACHE: join(dir, "no-cache") } },
+    }).output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    assert.equal(code, 0, text(stderr));
+    assert.equal(text(stdout), "squashfs-root\n");
+    const unpacked = await Deno.readFile(join(cwd, "squashfs-root", program));
+    assert.ok(Buffer.from(unpacked).equals(await Deno.readFile(binary)), "another program");
+    const first = await Deno.lstat(join(cwd, "squashfs-root", "AppRun")).catch(() => undefined);
+    assert.equal(first !== undefined, pattern.length === 0, "AppRun is there with all the rest");
+    await Deno.remove(cwd, { recursive: true });
+  }
+  await assert.rejects(Deno.stat(join(dir, "no-cache")), Deno.errors.NotFound);
+}
+
 /**
  * Installs, updates and uninstalls an image on a computer whose process 1 is systemd, with what can
  * go wrong on the way.
  */
-export async function installImage(server: ServerBinary, dir: string): Promise<void> {
+export async function installImage(
+  server: ServerBinary,
+  cloudBinary: string,
+  dir: string,
+): Promise<void> {
   const { key } = server;
   const folder = join(dir, "downloads");
   const images = new Map<string, string>();
@@ -81,6 +107,9 @@ export async function installImage(server: ServerBinary, dir: string): Promise<v
   await Deno.copyFile(images.get("1.0.0")!, computer.path("root/image"));
   await computer.boot();
   const serverPort = freePort(1);
+  const network = { bind_address: `127.0.0.1:${serverPort}` };
+  await using cloud = await CompiledCloud.bootstrap(cloudBinary, dir, { network });
+  await cloud.serve();
   const env = { MACHINE_DOWNLOAD_URL: web.url };
   const refused = async (command: string, why: RegExp, user = "root"): Promise<void> => {
     const { code, stdout, stderr } = await computer.run(command, env, user);
@@ -117,8 +146,8 @@ export async function installImage(server: ServerBinary, dir: string): Promise<v
 
   const installed = await computer.ask("/root/image --aix-install", env);
   assert.match(installed, /put the machine's credentials into \/etc\/machine\.json/);
-  const config = { network: { bind_address: `127.0.0.1:${serverPort}` }, components: [] };
-  await Deno.writeTextFile(computer.path("etc/machine.json"), JSON.stringify(config));
+  const credentials = JSON.stringify(cloud.credentials);
+  await Deno.writeTextFile(computer.path("etc/machine.json"), credentials, { mode: 0o600 });
   await computer.ask("systemctl start machine-server");
   const answers = () =>
     computer.ask(
@@ -126,6 +155,7 @@ export async function installImage(server: ServerBinary, dir: string): Promise<v
         `http://127.0.0.1:${serverPort}/restart_status`,
     );
   await answers();
+  await untilOnline(cloud.url, cloud.made);
   assert.equal(await computer.ask("systemctl is-enabled machine-server"), "enabled");
   const version = () => computer.ask(`${INSTALLED} --appimage-version`);
   assert.equal(await version(), "Version: 1.0.0");

@@ -16,7 +16,7 @@ import { SigningKey } from "../../tools/release/signing_key.ts";
 import { secretKeyFile } from "../../tools/release/testing.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { noSystemdBecause } from "../e2e/systemd_computer.ts";
-import { checkImageFile, installImage, makeImage } from "./compiled_image.ts";
+import { checkExtraction, checkImageFile, installImage, makeImage } from "./compiled_image.ts";
 import { installFromRelease } from "./compiled_release.ts";
 import { installPackages, MANAGERS } from "./compiled_packages.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
@@ -321,6 +321,7 @@ Deno.test({
         );
         if (target === arm64) continue;
         assertVersion(await run(image, ["-version"], env));
+        await checkExtraction(image, server.binary, dir);
         const first = Buffer.from(await Deno.readFile(image));
         assert.ok(first.equals(await Deno.readFile(await makeImage(server, "1.0.0", dir))));
       }
@@ -330,7 +331,7 @@ Deno.test({
 Deno.test({
   name: "an application image is installed, updated and removed under systemd",
   ignore: ignoreBecause(import.meta.url, noImages ?? noSystemdBecause()),
-  fn: () => inTempDir((dir) => installImage(imageOf(hostTarget()), dir)),
+  fn: () => inTempDir((dir) => installImage(imageOf(hostTarget()), file(cloud, hostTarget()), dir)),
 });
 
 Deno.test("the demo runs on the compiled programs up to a reading", async () => {
