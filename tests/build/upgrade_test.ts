@@ -8,6 +8,7 @@ import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 import type { Program } from "../e2e/program.ts";
+import { KeptData } from "./upgrade_data.ts";
 
 /** The first start of the version before fetches its packages. */
 const SETUP_MS = 600_000;
@@ -81,10 +82,12 @@ rigTest(
     let cloud = await rig.startCloud();
     let agent = await rig.startAgent();
     await follows(rig, 1);
+    const kept = await KeptData.save(rig);
     await stopped(agent, cloud);
 
     use("now");
     cloud = await rig.startCloud();
+    await kept.check(rig);
     use("before");
     agent = await rig.startAgent();
     await has(rig, 1);
@@ -117,6 +120,7 @@ rigTest(
     assert.match(old.stderr, /newer/, "it says that it is too old for the folder");
     use("now");
     await rig.startCloud();
+    await kept.check(rig);
     await rig.startAgent();
     await has(rig, 4);
   },
