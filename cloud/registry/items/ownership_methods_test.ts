@@ -152,6 +152,31 @@ Deno.test("deletePackage() keeps a version that machines name exactly", async ()
   assert.equal((await failure(remove("1.0.0"))).code, Code.NotFound, "it was never there");
 });
 
+Deno.test("an item that only a fragment names is in use", async () => {
+  const { cloud, made, app, itemId } = await opened();
+  await using _ = cloud;
+  const packages = cloud.client(PackageService, apiKey(made));
+  const remove = (version: string) =>
+    packages.deletePackage({ id: `${made.org_id}/arms`, version, type: PackageType.MODULE });
+  const modules = [{ type: "registry", name: "arms", module_id: itemId, version: "1.0.0" }];
+  const { fragment } = await app.createFragment({
+    ...{ organizationId: made.org_id, name: "base", config: { modules } },
+  });
+  const calls = [
+    () => app.deleteRegistryItem({ itemId }),
+    () => app.renameRegistryItem({ itemId, newName: "hands" }),
+    () => remove("1.0.0"),
+  ];
+  for (const call of calls) {
+    const { code, message } = await failure(call());
+    assert.equal(code, Code.FailedPrecondition);
+    assert.match(message, /fragments name arms( 1\.0\.0)?: fragment base; /);
+  }
+  await remove("1.1.0");
+  await app.updateFragment({ id: fragment!.id, config: {} });
+  await app.deleteRegistryItem({ itemId });
+});
+
 Deno.test("deleteRegistryItem() names no machines of others that use a public item", async () => {
   const { cloud, made, app, itemId } = await opened();
   await using _ = cloud;

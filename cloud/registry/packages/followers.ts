@@ -16,13 +16,15 @@ export interface FollowingPart {
   readonly version: string;
 }
 
+export interface FollowingFragment {
+  readonly orgId: string;
+  readonly name: string;
+  readonly version: string;
+}
+
 /** The parts whose present configuration names an item, as a module or as a package. */
 export async function partsNaming(queries: Queries, item: NamedItem): Promise<FollowingPart[]> {
-  const organization = await queries.selectFrom("organizations").select("namespace")
-    .where("id", "=", item.org_id).executeTakeFirst();
-  const prefixes = [item.org_id, organization?.namespace].filter((prefix) => prefix);
-  const modules = new Set(prefixes.map((prefix) => `${prefix}:${item.name}`));
-  const packages = new Set(prefixes.map((prefix) => `${prefix}/${item.name}`));
+  const versionOf = await versionReader(queries, item);
   // The database narrows down to texts with the name in them; `_` in it only lets more through.
   const rows = await queries.selectFrom("parts")
     .innerJoin("part_configs", "part_configs.part_id", "parts.id")
@@ -30,12 +32,49 @@ export async function partsNaming(queries: Queries, item: NamedItem): Promise<Fo
     .select(["parts.id", "parts.org_id", "machines.name", "part_configs.config"])
     .where("part_configs.config", "like", `%${item.name}%`).execute();
   return rows.flatMap(({ id, org_id: orgId, name: machineName, config }) => {
-    const document: unknown = JSON.parse(config);
-    if (!isJsonObject(document)) return [];
-    const version = versionIn(document["modules"], "module_id", modules) ??
-      versionIn(document["packages"], "package", packages);
+    const version = versionOf(config);
     return version === undefined ? [] : [{ id, orgId, machineName, version }];
   });
+}
+
+/** The fragments whose newest revision names an item, whether machines include them or not. */
+export async function fragmentsNaming(
+  queries: Queries,
+  item: NamedItem,
+): Promise<FollowingFragment[]> {
+  const versionOf = await versionReader(queries, item);
+  const rows = await queries.selectFrom("fragments")
+    .innerJoin(
+      "fragment_revisions",
+      (join) =>
+        join.onRef("fragment_revisions.fragment_id", "=", "fragments.id")
+          .onRef("fragment_revisions.number", "=", "fragments.revision_number"),
+    )
+    .select(["fragments.org_id", "fragments.name", "fragment_revisions.config"])
+    .where("fragment_revisions.config", "like", `%${item.name}%`)
+    .orderBy("fragments.name").execute();
+  return rows.flatMap(({ org_id: orgId, name, config }) => {
+    const version = versionOf(config);
+    return version === undefined ? [] : [{ orgId, name, version }];
+  });
+}
+
+/** Reads the version of an item that a configuration wants; undefined: it does not name it. */
+async function versionReader(
+  queries: Queries,
+  item: NamedItem,
+): Promise<(config: string) => string | undefined> {
+  const organization = await queries.selectFrom("organizations").select("namespace")
+    .where("id", "=", item.org_id).executeTakeFirst();
+  const prefixes = [item.org_id, organization?.namespace].filter((prefix) => prefix);
+  const modules = new Set(prefixes.map((prefix) => `${prefix}:${item.name}`));
+  const packages = new Set(prefixes.map((prefix) => `${prefix}/${item.name}`));
+  return (config) => {
+    const document: unknown = JSON.parse(config);
+    if (!isJsonObject(document)) return undefined;
+    return versionIn(document["modules"], "module_id", modules) ??
+      versionIn(document["packages"], "package", packages);
+  };
 }
 
 /**
