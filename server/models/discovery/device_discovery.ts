@@ -3,6 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { DiscoveryService } from "../../../shared/gen/viam/service/discovery/v1/discovery_pb.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
+import { findGamepads, findGpioChips, findI2cBuses, findSpiPlaces } from "./control_files.ts";
 import { findNetworkInterfaces, findSerialPorts, findVideoDevices } from "./device_files.ts";
 
 /** A component as the configuration has it. */
@@ -26,10 +27,14 @@ export function createDeviceDiscovery(root: string): Driver<typeof DiscoveryServ
           Code.Unimplemented,
         );
       }
-      const [ports, videos, interfaces] = await Promise.all([
+      const [ports, videos, interfaces, chips, i2c, spi, gamepads] = await Promise.all([
         findSerialPorts(root),
         findVideoDevices(root),
         findNetworkInterfaces(root),
+        findGpioChips(root),
+        findI2cBuses(root),
+        findSpiPlaces(root),
+        findGamepads(root),
       ]);
       signal.throwIfAborted();
       const found: Discovered[] = [
@@ -50,6 +55,30 @@ export function createDeviceDiscovery(root: string): Driver<typeof DiscoveryServ
           api: "rdk:component:sensor",
           model: "rdk:builtin:host",
           attributes: { interfaces: [name] },
+        })),
+        ...chips.map((chip) => ({
+          name: `board-${chip}`,
+          api: "rdk:component:board",
+          model: "rdk:builtin:linux",
+          attributes: { chip: `/dev/${chip}` },
+        })),
+        ...i2c.map(({ bus, description }) => ({
+          name: `i2c-${bus}`,
+          api: "rdk:component:generic",
+          model: "",
+          attributes: { bus, ...described(description) },
+        })),
+        ...spi.map(({ bus, chipSelect }) => ({
+          name: `spi-${bus}-${chipSelect}`,
+          api: "rdk:component:generic",
+          model: "",
+          attributes: { bus, chip_select: chipSelect },
+        })),
+        ...gamepads.map((pad) => ({
+          name: `gamepad-${pad.name}`,
+          api: "rdk:component:input_controller",
+          model: "rdk:builtin:gamepad",
+          attributes: { dev_file: pad.path, ...described(pad.description) },
         })),
       ];
       return { discoveries: found.map(toComponentConfig) };

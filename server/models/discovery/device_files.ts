@@ -74,7 +74,7 @@ async function usbDescription(device: string): Promise<string | undefined> {
 }
 
 /** Name of the device → the path of the link to it, the first by name. */
-async function linksTo(folder: string, shownAs: string): Promise<Map<string, string>> {
+export async function linksTo(folder: string, shownAs: string): Promise<Map<string, string>> {
   const links = new Map<string, string>();
   for (const name of await namesIn(folder)) {
     const target = await Deno.readLink(join(folder, name)).catch(() => undefined); // no link
@@ -84,7 +84,8 @@ async function linksTo(folder: string, shownAs: string): Promise<Map<string, str
   return links;
 }
 
-async function namesIn(folder: string): Promise<string[]> {
+/** What is in a folder, sorted; nothing where there is none. */
+export async function namesIn(folder: string): Promise<string[]> {
   const names: string[] = [];
   try {
     for await (const { name } of Deno.readDir(folder)) names.push(name);
@@ -94,7 +95,8 @@ async function namesIn(folder: string): Promise<string[]> {
   return names.sort(new Intl.Collator("en", { numeric: true }).compare);
 }
 
-async function read(path: string): Promise<string | undefined> {
+/** The text of a file; undefined where there is none. */
+export async function read(path: string): Promise<string | undefined> {
   try {
     return (await Deno.readTextFile(path)).trim();
   } catch {

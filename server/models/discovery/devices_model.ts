@@ -5,8 +5,8 @@ import type { Model } from "../../resources/graph/registry.ts";
 export type DevicesAttributes = Record<never, never>;
 
 /**
- * Model `rdk:builtin:devices` of `rdk:service:discovery`: the serial ports, video devices and
- * network interfaces of this host.
+ * Model `rdk:builtin:devices` of `rdk:service:discovery`: the serial ports, video devices,
+ * network interfaces, GPIO chips, I2C and SPI buses and gamepads of this host.
  *
  * @param root of the file system that is looked at; another one in tests.
  */

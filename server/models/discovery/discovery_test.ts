@@ -131,6 +131,42 @@ test("devicesModel() offers a host sensor for each network interface with hardwa
   ]);
 });
 
+test("devicesModel() finds GPIO chips, buses of sensors, and gamepads", async () => {
+  const found = await discover({
+    "dev/gpiochip0": "",
+    "dev/gpiochip10": "",
+    "dev/gpio": "",
+    "dev/i2c-1": "",
+    "sys/class/i2c-dev/i2c-1/name": "bcm2835 (i2c@7e804000)\n",
+    "dev/spidev0.1": "",
+    "dev/input/by-id/usb-Pad-event-joystick": "->../event3",
+    "sys/class/input/event3/device/name": "Wireless Controller\n",
+    "sys/class/input/event3/device/capabilities/key": "7fdb000000000000 0 0 0 0\n",
+    // A keyboard, and one whose file says nothing.
+    "sys/class/input/event1/device/capabilities/key":
+      "402000000 3803078f800d001 feffffdfffefffff\n",
+    "sys/class/input/event2/device/name": "?\n",
+    "sys/class/input/js0/device/name": "Wireless Controller\n",
+  });
+  const board = { api: "rdk:component:board", model: "rdk:builtin:linux" };
+  const bus = { api: "rdk:component:generic", model: "" };
+  assert.deepEqual(found, [
+    { name: "board-gpiochip0", ...board, attributes: { chip: "/dev/gpiochip0" } },
+    { name: "board-gpiochip10", ...board, attributes: { chip: "/dev/gpiochip10" } },
+    { name: "i2c-1", ...bus, attributes: { bus: 1, description: "bcm2835 (i2c@7e804000)" } },
+    { name: "spi-0-1", ...bus, attributes: { bus: 0, chip_select: 1 } },
+    {
+      name: "gamepad-event3",
+      api: "rdk:component:input_controller",
+      model: "rdk:builtin:gamepad",
+      attributes: {
+        dev_file: "/dev/input/by-id/usb-Pad-event-joystick",
+        description: "Wireless Controller",
+      },
+    },
+  ]);
+});
+
 test("devicesModel() finds nothing where there is no /sys, and looks at this host", async () => {
   assert.deepEqual(await discover({}), []);
   for (const { name } of await discoverIn("/")) assert.match(name ?? "", /^[a-z]+-[\w-]+$/);
