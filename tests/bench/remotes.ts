@@ -14,7 +14,6 @@ const SETTLE_MS = 20_000;
 const DEADLINE_MS = 120_000;
 const RUN_S = 5;
 const IN_FLIGHT = 16;
-const CONNECTED = /remote far is connected/;
 
 const sensor = (name: string) => ({
   name,
@@ -24,50 +23,59 @@ const sensor = (name: string) => ({
 
 /**
  * A machine with remotes: how soon their resources are there, what a call through it costs, how soon
- * a loss shows, and their memory. Over direct connections.
+ * a loss shows, and their memory. Over WebRTC, as machines reach one another by default, or over
+ * direct connections.
  */
-export async function benchRemotes(reporter: Reporter): Promise<void> {
+export async function benchRemotes(
+  reporter: Reporter,
+  { webrtc }: { readonly webrtc: boolean },
+): Promise<void> {
   await using rig = await Rig.create();
+  const start = (name: string, machine: Machine) => startMachine(rig, name, { ...machine, webrtc });
+  const report = (figure: string, value: number, unit: string) =>
+    reporter.report(webrtc ? `${figure}_webrtc` : figure, value, unit);
+  const connected = (remote: string) =>
+    new RegExp(`remote ${remote} is connected.*"over":"${webrtc ? "webrtc" : "plaintext"}`);
   const [many, few] = [freePort(), freePort()];
   const sensors = Array.from({ length: RESOURCES }, (_, i) => sensor(`s${i}`));
-  let far = await start(rig, "many", { port: many, components: sensors });
-  await start(rig, "few", { port: few, components: [sensor("one")] });
+  let far = await start("many", { port: many, components: sensors });
+  await start("few", { port: few, components: [sensor("one")] });
 
   reporter.note(`${RESOURCES} resources behind a remote …`);
-  const near = await start(rig, "near", {
+  const near = await start("near", {
     port: rig.serverPort,
     components: [sensor("own")],
     remotes: [{ name: "far", address: `127.0.0.1:${many}` }],
   });
   using client = new GrpcClient(rig.serverUrl, "");
-  await near.waitForLine(CONNECTED, DEADLINE_MS);
+  await near.waitForLine(connected("far"), DEADLINE_MS);
   await ready(client, true);
   const readings = client.client(SensorService);
   for (const turn of [1, 2]) {
     const local = await rate(() => readings.getReadings({ name: "own" }));
     const through = await rate(() => readings.getReadings({ name: "far:s1" }));
-    reporter.report(`remote_calls_of_local_${turn}`, through / local * 100, "%");
+    report(`remote_calls_of_local_${turn}`, through / local * 100, "%");
   }
 
   reporter.note("the remote goes and comes back …");
   const gone = performance.now();
   far.signal("SIGKILL", "group");
   await ready(client, false);
-  reporter.report("remote_loss_seen", performance.now() - gone, "ms");
+  report("remote_loss_seen", performance.now() - gone, "ms");
   const before = near.lines.length;
-  far = await start(rig, "many", { port: many, components: sensors });
-  const connected = () => near.lines.slice(before).some((line) => CONNECTED.test(line));
-  while (!connected() && performance.now() - gone < DEADLINE_MS) {
+  far = await start("many", { port: many, components: sensors });
+  const isBack = () => near.lines.slice(before).some((line) => connected("far").test(line));
+  while (!isBack() && performance.now() - gone < DEADLINE_MS) {
     await new Promise((done) => setTimeout(done, 5));
   }
   const reached = performance.now();
   await ready(client, true);
-  reporter.report("remote_100_ready", performance.now() - reached, "ms");
+  report("remote_100_ready", performance.now() - reached, "ms");
   await near.stop(DEADLINE_MS);
 
   for (const remotes of [0, REMOTES]) {
     reporter.note(`memory with ${remotes} remotes …`);
-    const server = await start(rig, `near-${remotes}`, {
+    const server = await start(`near-${remotes}`, {
       port: rig.serverPort,
       components: [sensor("own")],
       remotes: Array.from(
@@ -76,10 +84,10 @@ export async function benchRemotes(reporter: Reporter): Promise<void> {
       ),
     });
     for (let i = 0; i < remotes; i++) {
-      await server.waitForLine(new RegExp(`remote r${i} is connected`), DEADLINE_MS);
+      await server.waitForLine(connected(`r${i}`), DEADLINE_MS);
     }
     await new Promise((done) => setTimeout(done, SETTLE_MS));
-    reporter.report(`rss_with_${remotes}_remotes`, await residentMiB(server.pid), "MiB");
+    report(`rss_with_${remotes}_remotes`, await residentMiB(server.pid), "MiB");
     await server.stop(DEADLINE_MS);
   }
 }
@@ -90,11 +98,15 @@ interface Machine {
   readonly remotes?: readonly unknown[];
 }
 
-async function start(rig: Rig, name: string, { port, ...config }: Machine): Promise<Program> {
+async function startMachine(
+  rig: Rig,
+  name: string,
+  { port, webrtc, ...config }: Machine & { readonly webrtc: boolean },
+): Promise<Program> {
   const file = join(rig.dir, `${name}.json`);
   const network = { bind_address: `127.0.0.1:${port}` };
   await Deno.writeTextFile(file, JSON.stringify({ ...config, network }));
-  const args = ["-config", file, "-disable-mdns", "-webrtc=false"];
+  const args = ["-config", file, "-disable-mdns", `-webrtc=${webrtc}`];
   const server = rig.spawn("machine-server", args, { MACHINE_HOME: join(rig.dir, `home-${name}`) });
   await server.waitForLine(READY_LINE, DEADLINE_MS);
   return server;
