@@ -5,6 +5,8 @@ import { makeDebianPackage } from "../../tools/release/packages/debian_package.t
 import { makeRpmPackage } from "../../tools/release/packages/rpm_package.ts";
 import { type Ran, SystemdComputer } from "../e2e/systemd_computer.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
+import type { Bootstrapped } from "../../tools/run/demo.ts";
+import { credentialsFor, untilOnline } from "./compiled_cloud.ts";
 
 const options = (version: string): PackageOptions => ({
   ...{ version, time: new Date(0), licence: "Apache-2.0\n", completions: {} },
@@ -127,16 +129,26 @@ export async function installPackages(
   assert.equal(await isLeft("/var/lib/machine-server"), !manager.purges);
   assert.match((await computer.run("systemctl is-active machine-server")).stdout, /inactive/);
 
-  const bootstrap =
-    "machine-cloud bootstrap --data /var/lib/machine-cloud --org o --location l --machine m";
+  // The agent brings the server from the file that the machine's configuration names.
+  await Deno.copyFile(binaryOf("machine-server"), computer.path("root/machine-server"));
+  const configuration = {
+    network: { bind_address: `127.0.0.1:${serverPort}` },
+    agent: { version_control: { "machine-server": "file:///root/machine-server" } },
+  };
+  await write("etc/configuration.json", JSON.stringify(configuration));
+  await computer.ask("chmod 644 /etc/configuration.json");
+  const bootstrap = "machine-cloud bootstrap --data /var/lib/machine-cloud --org o --location l " +
+    "--machine m --config /etc/configuration.json";
   const asCloud = "setpriv --reuid machine-cloud --regid machine-cloud --clear-groups --";
-  const made = JSON.parse(await computer.ask(`${asCloud} ${bootstrap}`)) as Record<string, string>;
-  const { part_id: id, part_secret: secret } = made;
-  const credentials = { cloud: { app_address: `http://127.0.0.1:${cloudPort}`, id, secret } };
-  await write("etc/machine.json", JSON.stringify(credentials));
+  const made = JSON.parse(await computer.ask(`${asCloud} ${bootstrap}`)) as Bootstrapped;
+  const cloudUrl = `http://127.0.0.1:${cloudPort}`;
+  await write("etc/machine.json", JSON.stringify(credentialsFor(cloudUrl, made)));
   await install(agent);
   assert.equal(await computer.ask("systemctl is-active machine-agent"), "active");
   assert.equal(await computer.ask("systemctl is-enabled machine-agent"), "enabled");
+  await untilOnline(cloudUrl, made).catch(async (error: Error) => {
+    throw new Error(`${error.message}\n${(await computer.run("journalctl -n 60")).stdout}`);
+  });
   await remove("machine-agent");
   const left = await computer.run("ls -d /opt/machine /etc/machine.json /usr/lib/machine-agent");
   assert.equal(left.stdout, manager.purges ? "" : "/etc/machine.json\n", "what is left of it");
