@@ -2,19 +2,28 @@ import { Code } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import { hashKey, type KeyCost } from "../../../shared/cloud/auth/key_hash.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Role } from "../../../shared/rights/roles.ts";
-import type { ApiKeysTable, ResourceType } from "../../storage/database/schema.ts";
+import type {
+  ApiKeyGrantsTable,
+  ApiKeysTable,
+  ResourceType,
+} from "../../storage/database/schema.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import { alphanumeric, type Random } from "../../storage/keys/random.ts";
 import { allows, type Caller, type Place } from "./caller.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
-/** What an API key may do, and on what. */
-export interface KeyGrant {
-  readonly role: Role;
+/** What a grant is on. */
+export interface KeyTarget {
   readonly resource: ResourceType;
   readonly id: string;
+}
+
+/** What an API key may do, and on what. */
+export interface KeyGrant extends KeyTarget {
+  readonly role: Role;
 }
 
 export interface ApiKey {
@@ -74,7 +83,8 @@ export class ApiKeys {
           Code.Aborted,
         );
       }
-      const { orgId, name, grants } = key;
+      const { orgId, name } = key;
+      const grants = await grantsOf(transaction, key.id);
       await insertKey(transaction, { id, orgId, name, hash, grants }, now);
     });
     await this.changes.drain();
@@ -87,11 +97,9 @@ export class ApiKeys {
       const now = this.clock.now();
       await transaction.updateTable("api_keys").set({ deleted_at: now.getTime() })
         .where("id", "=", key.id).where("deleted_at", "is", null).execute();
-      await recordChange(
-        transaction,
-        { orgId: key.orgId, partId: undefined, kind: "access" },
-        now,
-      );
+      // Not those that were read before: it may have become more meanwhile.
+      const grants = await grantsOf(transaction, key.id);
+      await recordAccessChange(transaction, key.orgId, grants, now);
     });
     await this.changes.drain();
   }
@@ -104,10 +112,20 @@ export class ApiKeys {
     return await this.#withGrants(rows);
   }
 
-  /** The keys of an organisation with their hashes. */
-  async withHashes(orgId: string): Promise<(ApiKey & { hash: string })[]> {
-    const rows = await this.queries.selectFrom("api_keys").selectAll()
-      .where("org_id", "=", orgId).where("deleted_at", "is", null).orderBy("id").execute();
+  /**
+   * The keys of an organisation that have a grant on one of some things, with their hashes and all
+   * of their grants. An organisation may have a key for each of its machines: others are not read.
+   */
+  async withHashes(
+    orgId: string,
+    things: readonly KeyTarget[],
+  ): Promise<(ApiKey & { hash: string })[]> {
+    const ids = await idsOfKeysOn(this.queries, things).execute();
+    if (ids.length === 0) return [];
+    const found = await this.queries.selectFrom("api_keys").selectAll()
+      .where("id", "in", ids.map((row) => row.key_id)).where("deleted_at", "is", null)
+      .orderBy("id").execute();
+    const rows = found.filter((row) => row.org_id === orgId);
     const hashes = new Map(rows.map((row) => [row.id, row.hash]));
     return (await this.#withGrants(rows))
       .map((key) => ({ ...key, hash: hashes.get(key.id) ?? "" }));
@@ -123,11 +141,7 @@ export class ApiKeys {
       orgId: row.org_id,
       name: row.name,
       createdAtMs: row.created_at,
-      grants: (byKey.get(row.id) ?? []).map((grant) => ({
-        role: grant.role,
-        resource: grant.resource_type,
-        id: grant.resource_id,
-      })),
+      grants: (byKey.get(row.id) ?? []).map(toGrant),
     }));
   }
 }
@@ -164,7 +178,28 @@ export async function insertKey(
       resource_id: grant.id,
     }))).execute();
   }
-  await recordChange(queries, { orgId: key.orgId, partId: undefined, kind: "access" }, now);
+  await recordAccessChange(queries, key.orgId, key.grants, now);
+}
+
+/** Finds, by the index of what grants are on, the keys that have one on any of some things. */
+export function idsOfKeysOn(queries: Queries, things: readonly KeyTarget[]) {
+  return queries.selectFrom("api_key_grants").select("key_id").distinct().where(({ eb, and, or }) =>
+    or(
+      things.map(({ resource, id }) =>
+        and([eb("resource_type", "=", resource), eb("resource_id", "=", id)])
+      ),
+    )
+  );
+}
+
+async function grantsOf(queries: Queries, keyId: string): Promise<KeyGrant[]> {
+  const rows = await queries.selectFrom("api_key_grants").selectAll()
+    .where("key_id", "=", keyId).execute();
+  return rows.map(toGrant);
+}
+
+function toGrant(row: Selectable<ApiKeyGrantsTable>): KeyGrant {
+  return { role: row.role, resource: row.resource_type, id: row.resource_id };
 }
 
 /** Throws PERMISSION_DENIED unless the caller has at least what the grants give. */

@@ -1,6 +1,6 @@
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Role } from "../../../shared/rights/roles.ts";
-import type { ApiKey, ApiKeys, KeyGrant } from "./api_keys.ts";
+import type { ApiKey, ApiKeys, KeyGrant, KeyTarget } from "./api_keys.ts";
 import { peopleOf } from "../people/users.ts";
 import { covers, type Place } from "./caller.ts";
 import { locationPath, sharesOf } from "./location_tree.ts";
@@ -38,9 +38,13 @@ export class Openings {
 
   /** API keys, with their hashes. */
   async ofKeys(): Promise<(ApiKey & Opener)[]> {
-    const all = await Promise.all(
-      [this.place.orgId, ...this.guests].map((orgId) => this.keys.withHashes(orgId)),
-    );
+    const { orgId, machineId } = this.place;
+    const within: KeyTarget[] = this.path.map((id) => ({ resource: "location", id }));
+    if (machineId !== undefined) within.push({ resource: "robot", id: machineId });
+    const all = await Promise.all([
+      this.keys.withHashes(orgId, [whole(orgId), ...within]),
+      ...this.guests.map((guest) => this.keys.withHashes(guest, [whole(guest)])),
+    ]);
     return all.flat().flatMap((key) => {
       const role = this.#role(key.orgId, key.grants);
       return role ? [{ ...key, role }] : [];
@@ -75,4 +79,8 @@ export class Openings {
     ).map(({ role }) => role);
     return roles.includes("owner") ? "owner" : roles[0];
   }
+}
+
+function whole(orgId: string): KeyTarget {
+  return { resource: "organization", id: orgId };
 }

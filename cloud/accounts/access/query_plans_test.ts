@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
+import { idsOfKeysOn } from "./api_keys.ts";
 import { Scope } from "./scope.ts";
 
 Deno.test("Scope finds many machines and their parts by ids, not among all of an organisation", async () => {
@@ -34,17 +35,39 @@ Deno.test("Scope finds many machines and their parts by ids, not among all of an
   }
 });
 
+Deno.test("keys that open a machine are found by what it is in, not among all of an organisation", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "query-plans-" });
+  const { queries, ...database } = openedDatabase(dir);
+  try {
+    const path = ["inner", "outer"].map((id) => ({ resource: "location", id }) as const);
+    const things = [
+      { resource: "organization", id: "o" },
+      ...path,
+      { resource: "robot", id: "m" },
+    ] as const;
+    const { sql, parameters } = idsOfKeysOn(queries, things).compile();
+    const steps = database.steps(sql, parameters).filter((step) => /^(SEARCH|SCAN)/.test(step));
+    assert.equal(steps.length, things.length);
+    for (const step of steps) {
+      assert.match(step, /USING .*INDEX api_key_grants_by_resource \(resource_type=\? AND /);
+    }
+  } finally {
+    database.close();
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
 function openedDatabase(dir: string) {
   const database = SqliteDatabase.open(dir);
   const other = new DatabaseSync(join(dir, "cloud.db"), { readOnly: true });
+  const steps = (text: string, parameters: readonly unknown[]): string[] =>
+    other.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters as SQLInputValue[])
+      .map((step) => String(step["detail"]));
   return {
     queries: database.queries,
+    steps,
     /** The first step of what SQLite does for a query. */
-    plan(text: string, parameters: readonly unknown[]): string {
-      const steps = other.prepare(`EXPLAIN QUERY PLAN ${text}`)
-        .all(...parameters as SQLInputValue[]);
-      return String(steps[0]?.["detail"]);
-    },
+    plan: (text: string, parameters: readonly unknown[]) => String(steps(text, parameters)[0]),
     close() {
       other.close();
       database.close();

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
-import { recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import type { UserGrant } from "../people/users.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
@@ -71,7 +71,7 @@ export async function addGrant(
       ...{ resource_type: grant.resource, resource_id: grant.id },
     }).execute();
   }
-  await recordChange(queries, { orgId, partId: undefined, kind: "access" }, now);
+  await recordAccessChange(queries, orgId, [grant], now);
 }
 
 /**
@@ -102,7 +102,7 @@ export async function removeGrant(
       Code.NotFound,
     );
   }
-  await recordChange(queries, { orgId, partId: undefined, kind: "access" }, now);
+  await recordAccessChange(queries, orgId, [grant], now);
 }
 
 /** Ends a key that opens nothing any more. Call it in a transaction. */

@@ -1,8 +1,8 @@
 import type { Selectable } from "kysely";
-import { recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { UsersTable } from "../../storage/database/people_schema.ts";
 import type { ResourceType } from "../../storage/database/schema.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { Role } from "../../../shared/rights/roles.ts";
 
@@ -73,7 +73,7 @@ export async function giveRole(
   }).onConflict((conflict) =>
     conflict.columns(["user_id", "resource_type", "resource_id"]).doUpdateSet({ role: grant.role })
   ).execute();
-  await recordChange(queries, { orgId, partId: undefined, kind: "access" }, now);
+  await recordAccessChange(queries, orgId, [grant], now);
 }
 
 /** The people who may open something in an organisation at a place, with what they are there. */

@@ -3,7 +3,8 @@ import type { Identity } from "../../../shared/cloud/auth/identity.ts";
 import type { TokenIssuer } from "../../../shared/cloud/auth/token_issuer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { currentRecord, insertRecord } from "../../storage/audit/call_record.ts";
-import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { SessionsTable, SignInMethod } from "../../storage/database/people_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
@@ -231,13 +232,14 @@ async function endIn(
   await transaction.updateTable("users")
     .set((eb) => ({ session_epoch: eb("session_epoch", "+", 1) })).where("id", "=", userId)
     .execute();
-  const orgs = await transaction.selectFrom("user_grants").select("org_id").distinct()
+  const grants = await transaction.selectFrom("user_grants")
+    .select(["org_id", "resource_type as resource", "resource_id as id"])
     .where("user_id", "=", userId).execute();
   // A person without an organisation has a session to end, too.
-  const orgIds = orgs.length === 0 ? [""] : orgs.map((row) => row.org_id);
-  for (const orgId of orgIds) {
-    await recordChange(transaction, { orgId, partId: undefined, kind: "access" }, now);
-  }
+  const byOrganization = grants.length === 0
+    ? [["", []] as const]
+    : Map.groupBy(grants, (grant) => grant.org_id);
+  for (const [orgId, of] of byOrganization) await recordAccessChange(transaction, orgId, of, now);
 }
 
 /** Ends all sessions of a person. Call it in a transaction. */

@@ -13,8 +13,12 @@ export class Watching {
   readonly abort = new AbortController();
   readonly ended: Promise<unknown>;
 
-  constructor(cloud: TestCloud, made: Awaited<ReturnType<TestCloud["bootstrap"]>>) {
-    const client = cloud.client(MachineService, partSecret(made));
+  constructor(
+    cloud: TestCloud,
+    made: Awaited<ReturnType<TestCloud["bootstrap"]>>,
+    credentials = partSecret(made),
+  ) {
+    const client = cloud.client(MachineService, credentials);
     const { signal } = this.abort;
     this.ended = this.#read(client.watch({ partId: made.part_id }, { signal })).catch((e) => e);
   }

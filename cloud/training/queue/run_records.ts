@@ -2,8 +2,9 @@ import { hashKey } from "../../../shared/cloud/auth/key_hash.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { insertKey } from "../../accounts/access/api_keys.ts";
-import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import { alphanumeric, type Random } from "../../storage/keys/random.ts";
 import type { JobEvent } from "../jobs/job_states.ts";
 import { type JobChange, type JobRow, TrainingJobs } from "../jobs/jobs.ts";
@@ -131,7 +132,7 @@ export class RunRecords {
     const now = clock.now();
     await transaction.updateTable("api_keys").set({ deleted_at: now.getTime() })
       .where("id", "=", job.key_id).where("deleted_at", "is", null).execute();
-    await recordChange(transaction, { orgId: job.org_id, partId: undefined, kind: "access" }, now);
+    await recordAccessChange(transaction, job.org_id, [], now); // it has no grants
     return row;
   }
 
