@@ -1,4 +1,6 @@
+import { toError } from "../shared/base/errors/to_error.ts";
 import { versionText } from "../shared/base/build_info/build_info.ts";
+import { writeAll } from "../shared/base/files/write_all.ts";
 import { systemClock } from "../shared/base/time/clock.ts";
 import { openBrowser } from "../shared/base/process/open_browser.ts";
 import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
@@ -33,18 +35,18 @@ async function main(argv: readonly string[]): Promise<void> {
     random: { uuid: () => crypto.randomUUID() },
     terminal: systemTerminal(env),
     env,
-    write: writeAll,
+    write: writeOut,
     warn: (text) => void Deno.stderr.writeSync(new TextEncoder().encode(`${text}\n`)),
   });
 }
 
 async function print(text: string): Promise<void> {
-  await writeAll(new TextEncoder().encode(`${text}\n`));
+  await writeOut(new TextEncoder().encode(`${text}\n`));
 }
 
-async function writeAll(bytes: Uint8Array): Promise<void> {
+async function writeOut(bytes: Uint8Array): Promise<void> {
   try {
-    for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
+    await writeAll(Deno.stdout, bytes);
   } catch (error) {
     // Whoever reads has seen enough: `machine logs -f PART | head`.
     if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
@@ -53,7 +55,7 @@ async function writeAll(bytes: Uint8Array): Promise<void> {
 }
 
 function fail(error: unknown): number {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = toError(error).message;
   Deno.stderr.writeSync(new TextEncoder().encode(`${PROGRAM}: ${message}\n`));
   return exitCodeOf(error);
 }

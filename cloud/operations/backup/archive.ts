@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { Header } from "tar";
+import { writeAll } from "../../../shared/base/files/write_all.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 
 /** First entry: what the backup is. */
@@ -222,12 +223,6 @@ async function* pieces(
     }
     left -= count;
     yield buffer.subarray(0, count);
-  }
-}
-
-export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.length;) {
-    written += await file.write(bytes.subarray(written));
   }
 }
 

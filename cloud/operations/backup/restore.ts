@@ -3,10 +3,11 @@ import { dirname, join, resolve } from "node:path";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import { syncFolder, writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { fsErrorCode, toFileError } from "../../../shared/base/files/fs_error.ts";
+import { writeAll } from "../../../shared/base/files/write_all.ts";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { lockFolder } from "../../storage/data_folder/serve_lock.ts";
 import { UNFINISHED_RESTORE } from "../../storage/data_folder/unfinished_restore.ts";
-import { ABOUT_ENTRY, BackupError, readBackup, writeAll } from "./archive.ts";
+import { ABOUT_ENTRY, BackupError, readBackup } from "./archive.ts";
 import { DATABASES } from "./folder_files.ts";
 
 /** The newest schema that this program knows, by database. */

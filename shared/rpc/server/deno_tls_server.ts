@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
+import { writeAll } from "../../base/files/write_all.ts";
 import { PatientTimer } from "../patient_timer.ts";
 
 const READ_BYTES = 65_536;
@@ -166,7 +167,7 @@ export class TlsConnection extends Duplex {
   }
 
   override _write(chunk: Uint8Array, _encoding: string, done: (error?: Error) => void): void {
-    this.#writeAll(chunk).then(() => done(), done);
+    writeAll(this.connection, chunk).then(() => done(), done);
   }
 
   override _final(done: (error?: Error) => void): void {
@@ -178,11 +179,5 @@ export class TlsConnection extends Duplex {
     // What was written last is on its way through the connection within, which then ends the caller's.
     if (error || !this.writableFinished) this.caller.destroy();
     done(error);
-  }
-
-  async #writeAll(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length;) {
-      at += await this.connection.write(bytes.subarray(at));
-    }
   }
 }
