@@ -1,3 +1,4 @@
+import { toError } from "../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { MakeWay, ProvisioningSite, ProvisioningWay, WayDeps } from "./provisioning_way.ts";
@@ -57,7 +58,7 @@ export class WayRunner {
         await running[Symbol.asyncDispose]();
         return;
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = toError(error).message;
         if (reason !== told) {
           log.warn("a way to provision fails", {
             event: "provisioning_failed",

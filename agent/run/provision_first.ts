@@ -1,3 +1,4 @@
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { CredentialsError } from "../../shared/cloud/credentials/credentials_file.ts";
 import { releaseIdleMemory } from "../../shared/base/memory/idle_memory.ts";
 import { linkedController } from "../../shared/base/time/linked_controller.ts";
@@ -173,7 +174,7 @@ async function untilManager(
       }
     } catch (error) {
       if (clock.monotonicMs() >= endMs) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = toError(error).message;
         throw new CredentialsError(
           missing.code,
           `${missing.message}; nor can it be given over a hotspot: ${reason}`,

@@ -4,6 +4,7 @@ import {
 } from "../../shared/config/agent_settings.ts";
 import type { AgentSettings } from "../../shared/config/agent_fields.ts";
 import { type ConfigProblem, formatProblem } from "../../shared/config/problem.ts";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { JsoncError, type JsonValue, parseJsonc } from "../../shared/base/files/jsonc.ts";
 import { readIfExists } from "../../shared/base/files/read_file.ts";
 import type { Logger } from "../../shared/log/logger.ts";
@@ -137,9 +138,7 @@ export async function readDefaultsFile(path: string, log: Logger): Promise<Defau
   } catch (error) {
     const detail = error instanceof JsoncError
       ? `${path}: not JSON: ${error.message}`
-      : error instanceof Error
-      ? error.message
-      : String(error);
+      : toError(error).message;
     return reported(UNREADABLE, `the defaults file is not used: ${detail}`, log);
   }
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { writeFileAtomic } from "../../shared/base/files/atomic_write.ts";
 import { parseConfig } from "./part_config.ts";
 
@@ -42,7 +43,7 @@ export async function editText(
         remove: () => Deno.remove(folder, { recursive: true }),
       };
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = toError(error).message;
       if (await again(problem)) continue;
       throw new Error(`${problem}; nothing was saved, your text is in ${path}`, { cause: error });
     }

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { parseJsonc } from "../../shared/base/files/jsonc.ts";
 import { diffConfigs } from "../../shared/config/diff.ts";
 import { sameJson } from "../../shared/base/json/json.ts";
@@ -131,7 +132,7 @@ export function parseConfig(text: string, source: string): JsonObject {
   try {
     value = parseJsonc(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = toError(error).message;
     throw new Error(`${source} is no JSON: ${reason}`, { cause: error });
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {

@@ -1,5 +1,6 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { UsageError } from "../../shared/base/flags/flags.ts";
 import { clientOf } from "../../shared/commands/run/command.ts";
 import type { OpenCloud } from "../../shared/commands/run/run_command.ts";
@@ -129,7 +130,7 @@ export async function endSession(
     await calling(deps, profile, end);
     return undefined;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = toError(error).message;
     return `the session of ${profile.email} could not be closed and lasts until ` +
       `${profile.expires_at}: ${reason}`;
   }

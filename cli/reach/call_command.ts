@@ -1,3 +1,4 @@
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { partArgument } from "../../shared/commands/choice/part.ts";
 import {
   type DescMethodUnary,
@@ -131,7 +132,7 @@ async function callUnary(
   try {
     message = fromJson(method.input, isNamed ? input : rest);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = toError(error).message;
     const fields = method.input.fields.map((field) => field.jsonName).join(", ");
     throw new UsageError(`JSON does not fit ${method.name}: ${reason}; its fields are ${fields}`, {
       cause: error,

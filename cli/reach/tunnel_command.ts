@@ -1,3 +1,4 @@
+import { toError } from "../../shared/base/errors/to_error.ts";
 import { partArgument } from "../../shared/commands/choice/part.ts";
 import { createClient } from "@connectrpc/connect";
 import { UsageError } from "../../shared/base/flags/flags.ts";
@@ -98,7 +99,7 @@ async function pass(
     }
   } catch (error) {
     context.warn(
-      `a connection was closed: ${error instanceof Error ? error.message : String(error)}`,
+      `a connection was closed: ${toError(error).message}`,
     );
   } finally {
     connection.close();

@@ -1,5 +1,6 @@
 import { AttemptLimiter } from "../../shared/cloud/auth/attempt_limiter.ts";
 import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
+import { stackOf } from "../../shared/base/errors/to_error.ts";
 import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { AddressList } from "../../shared/rpc/server/address_list.ts";
@@ -287,13 +288,9 @@ async function startServer(
         event: "call_failed",
         id,
         path,
-        error: describe(error),
+        error: stackOf(error),
       }),
     onRefused: (address, reason) =>
       log.warn("refused a connection", { event: "connection_refused", address, reason }),
   });
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.stack ?? error.message : String(error);
 }

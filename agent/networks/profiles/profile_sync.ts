@@ -1,3 +1,4 @@
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { NetworkDevice, NetworkManager, OwnProfile } from "../manager/network_manager.ts";
@@ -174,7 +175,7 @@ export class ProfileSync {
     } catch (error) {
       await manager.rollBack(checkpoint);
       if (signal.aborted) throw error;
-      reason = error instanceof Error ? error.message : String(error);
+      reason = toError(error).message;
       return this.#refuseAll({ changes, removals }, reason);
     }
     if (reason === undefined) return await this.#keep({ changes, removals });

@@ -1,3 +1,4 @@
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import { anyChange } from "../../../shared/workers/watched.ts";
@@ -64,4 +65,4 @@ function tellAway({ report, current, clock, log }: NetworkDeps, reason: string, 
   else log.info("networks are not tended", { reason });
 }
 
-const messageOf = (error: unknown) => error instanceof Error ? error.message : String(error);
+const messageOf = (error: unknown) => toError(error).message;

@@ -1,3 +1,4 @@
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { NetworkSettings } from "../../../shared/config/agent_fields.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
@@ -95,7 +96,7 @@ export class ProvisioningHost {
         if (!signal.aborted) this.#tell("", "the hotspot went away and is started again");
       } catch (error) {
         if (signal.aborted) return;
-        const problem = error instanceof Error ? error.message : String(error);
+        const problem = toError(error).message;
         if (problem !== this.#problem) {
           log.warn("there is no hotspot", { event: "provisioning_failed", reason: problem });
         }

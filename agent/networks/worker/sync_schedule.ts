@@ -1,3 +1,4 @@
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
@@ -60,7 +61,7 @@ export class SyncSchedule {
       this.#problem = undefined;
     } catch (error) {
       if (signal.aborted || (error instanceof Error && error.name === "DBusClosed")) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = toError(error).message;
       const problem = `additional_networks cannot be applied: ${reason}`;
       if (problem !== this.#problem) log.error(problem, { event: "network_refused" });
       this.#problem = problem;

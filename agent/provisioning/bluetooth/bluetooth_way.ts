@@ -1,3 +1,4 @@
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Timer } from "../../../shared/base/time/clock.ts";
 import { DelayedCommit } from "../delayed_commit.ts";
@@ -103,7 +104,7 @@ async function keepServing(
       });
     } catch (error) {
       if (signal.aborted) return;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = toError(error).message;
       if (why !== told) {
         const isKnown = error instanceof NoBluetooth || isOfBus(error);
         log.warn("no Bluetooth provisioning for now", isKnown ? { why } : { why, error });

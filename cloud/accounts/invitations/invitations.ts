@@ -1,5 +1,6 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { type ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
@@ -157,7 +158,7 @@ export class Invitations {
     try {
       await sendMail({ to: email, subject, text, html: mailHtml(text, url), id: random.uuid() });
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = toError(error).message;
       throw refusal(
         "MAIL_REFUSED",
         { problem: reason },

@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { StoreError } from "../../../shared/base/store/sqlite.ts";
 import { cloudMigrations } from "../../storage/database/migrations.ts";
 import type { PostgresAddress } from "../../storage/postgres/address.ts";
@@ -305,7 +306,7 @@ export class PostgresTarget implements MoveTarget, AsyncDisposable {
     try {
       return await this.#transaction(() => work(types));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = toError(error).message;
       throw new StoreError(
         "failed",
         `The rows of ${table.name} cannot be written to ${this.address.shown}: ${reason}.`,

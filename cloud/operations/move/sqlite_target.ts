@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import { addonFor, connect, type Database } from "../../../shared/base/store/connect.ts";
 import {
   closeSqlite,
@@ -83,7 +84,7 @@ export class SqliteTarget implements MoveTarget, Disposable {
           .run(table.name, progress.rows, afterText(progress), progress.isComplete ? 1 : 0);
       })();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = toError(error).message;
       return Promise.reject(
         new StoreError(
           "failed",

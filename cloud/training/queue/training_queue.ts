@@ -1,4 +1,5 @@
 import type { Logger } from "../../../shared/log/logger.ts";
+import { stackOf } from "../../../shared/base/errors/to_error.ts";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
@@ -184,11 +185,10 @@ export class TrainingQueue {
     } catch (error) {
       const { code, reason, isOwnFault } = toJobFailure(error);
       if (isOwnFault) {
-        const text = error instanceof Error ? error.stack ?? error.message : String(error);
         log.error("a training job failed unexpectedly", {
           event: "training_failed",
           job,
-          error: text,
+          error: stackOf(error),
         });
       }
       end = { kind: "failed", code, reason };
