@@ -5,7 +5,7 @@ import { MimeType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts"
 import type { Logger } from "../../shared/log/logger.ts";
 import { reasonOf } from "../resources/graph/errors.ts";
 import { fileAt, filesBelow, type FoundFile, isCapture, isInProgress } from "./capture_folder.ts";
-import type { DataCloud } from "./machine_seat.ts";
+import type { DataCloud } from "./data_cloud.ts";
 import { placeInHome } from "./places.ts";
 import { type Marks, uploadBytes, uploadFile } from "./upload.ts";
 

@@ -1,21 +1,11 @@
 /** What models need of the machine that they are resources of. */
 import type { DescService } from "@bufbuild/protobuf";
 import type { CloudCredentials } from "../../shared/cloud/auth/cloud_credentials.ts";
-import type { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import type { Database } from "../../shared/base/store/sqlite.ts";
 import type { FrameSystem } from "../resources/frames/frame_system.ts";
 import type { ResourceIndex } from "../resources/graph/resource_index.ts";
 import type { ResourceSpec } from "../resources/graph/target.ts";
-
-/** How data gets into the cloud. */
-export interface DataCloud {
-  /** A client of one of its services: who uploads loads the service, a start does not. */
-  readonly client: CloudConnection["client"];
-  readonly partId: string;
-}
-
-/** Clients of the cloud that use other credentials than the machine's. */
-export type CloudAccess = Pick<CloudConnection, "client" | "close">;
+import type { CloudAccess, DataCloud } from "./data_cloud.ts";
 
 /** The running machine, as its data manager and its motion service see it. */
 export interface DataMachine {

@@ -9,7 +9,7 @@ import { Backoff } from "../../shared/base/time/backoff.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { reasonOf } from "../resources/graph/errors.ts";
 import { FAILED_FOLDER, fileAt, type FoundFile } from "./capture_folder.ts";
-import type { DataCloud } from "./machine_seat.ts";
+import type { DataCloud } from "./data_cloud.ts";
 import { upload, WrongFileError } from "./upload.ts";
 import type { UploadRecords } from "./upload_records.ts";
 import { waitingFiles, type WaitingPlaces } from "./waiting_files.ts";

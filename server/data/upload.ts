@@ -15,7 +15,7 @@ import {
 } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { MOST_VALUES, VALUE_BYTES } from "../../shared/rpc/message_values.ts";
 import { type FoundFile, isCapture } from "./capture_folder.ts";
-import type { DataCloud } from "./machine_seat.ts";
+import type { DataCloud } from "./data_cloud.ts";
 
 /** Binaries larger than this go in pieces. Bytes. */
 const STREAM_ABOVE_BYTES = 1_000_000;

@@ -11,7 +11,7 @@ import type { Logger } from "../../shared/log/logger.ts";
 import type { Interceptor } from "../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../shared/rpc/server/peer.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
-import type { DataCloud } from "../data/machine_seat.ts";
+import type { DataCloud } from "../data/data_cloud.ts";
 import type { StaticAssets } from "../serving/assets/static_assets.ts";
 import type { Capture } from "./ftdc/capture.ts";
 import type { FtdcUploads } from "./ftdc/uploads.ts";

@@ -7,7 +7,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { fileAt } from "../../data/capture_folder.ts";
-import type { DataCloud } from "../../data/machine_seat.ts";
+import type { DataCloud } from "../../data/data_cloud.ts";
 import { uploadFile } from "../../data/upload.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import { captureFilesIn } from "./files.ts";

@@ -8,7 +8,8 @@ import {
   DataService,
   type Filter,
 } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
-import { type CloudAccess, MachineSeat } from "../../data/machine_seat.ts";
+import type { CloudAccess } from "../../data/data_cloud.ts";
+import { MachineSeat } from "../../data/machine_seat.ts";
 
 /** One file, by its type. */
 export interface StoredFile {

@@ -8,7 +8,8 @@ import type { ProcessRunner } from "../../../shared/base/process/child_process.t
 import type { Database } from "../../../shared/base/store/sqlite.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { RevisionStore } from "../../config/source/revision_store.ts";
-import type { DataCloud, MachineSeat } from "../../data/machine_seat.ts";
+import type { DataCloud } from "../../data/data_cloud.ts";
+import type { MachineSeat } from "../../data/machine_seat.ts";
 import type { Diagnostics } from "../../diagnostics/diagnostics.ts";
 import type { ModelRegistry } from "../../resources/graph/registry.ts";
 import type { ServerEnvironment } from "../options/environment.ts";
