@@ -3,7 +3,7 @@ import { writeEnrollmentFile } from "../settings/enrollment_settings.ts";
 import { buildInfo } from "../../shared/base/build_info/build_info.ts";
 import { guardFiles } from "../updates/guard/trial_file.ts";
 import { type InstallOptions, PROGRAM } from "../options/options.ts";
-import { placeProgram, readScripts } from "./own_program.ts";
+import { placeProgram, readScripts } from "./installed_program.ts";
 import { runProgram } from "../../shared/base/process/run_program.ts";
 import { InstallError } from "./install_error.ts";
 import { installSystemd, uninstallSystemd } from "./systemd_install.ts";

@@ -5,7 +5,7 @@ import { readIfExists } from "../../shared/base/files/read_file.ts";
 import { putSystemBack } from "../system/undo/put_system_back.ts";
 import { InstallError } from "./install_error.ts";
 import { removeOwnFiles, UNFINISHED } from "./own_files.ts";
-import { placeProgram, type Scripts } from "./own_program.ts";
+import { placeProgram, type Scripts } from "./installed_program.ts";
 import type { ProgramAnswer, RunProgram } from "../../shared/base/process/run_program.ts";
 import { MADE_BY, SERVICE, systemdUnit } from "./systemd_unit.ts";
 

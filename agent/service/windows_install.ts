@@ -2,7 +2,7 @@ import { removeIfExists } from "../../shared/base/files/atomic_write.ts";
 import { readIfExists } from "../../shared/base/files/read_file.ts";
 import { InstallError } from "./install_error.ts";
 import { removeOwnFiles } from "./own_files.ts";
-import { placeProgram } from "./own_program.ts";
+import { placeProgram } from "./installed_program.ts";
 import type { RunProgram } from "../../shared/base/process/run_program.ts";
 import { makeGuardedFolder } from "./windows_acl.ts";
 import { WindowsServiceConfig } from "./windows_config.ts";
