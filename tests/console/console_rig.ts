@@ -17,7 +17,7 @@ import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { launchBrowser } from "../../shared/test_tools/browser.ts";
-import { sharedBrowser } from "./test_browser.ts";
+import { sharedBrowser } from "./shared_browser.ts";
 
 /** Folder for images of the pages, to be looked at; none are made without it. */
 const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");
