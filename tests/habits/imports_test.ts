@@ -74,6 +74,12 @@ Deno.test("shared code imports nothing but shared code", () => {
   assert.deepEqual(wrong.map(show), []);
 });
 
+Deno.test("HTTP/2 imports nothing of the tree but itself, so that it could be a package", () => {
+  const inside = (path: string) => path.startsWith("shared/rpc/h2/");
+  assert.ok(imports.some(({ from }) => inside(from)));
+  assert.deepEqual(imports.filter(({ from, to }) => inside(from) && !inside(to)).map(show), []);
+});
+
 Deno.test("programs do not import tools or tests", () => {
   const wrong = imports.filter(({ from, to }) =>
     [...PROGRAMS, "shared"].includes(top(from)) && ["tools", "tests"].includes(top(to))
@@ -115,7 +121,7 @@ Deno.test("every area of a program and of shared code is in the table, and none 
   const there = new Set(
     sources.map(({ path }) => path)
       .filter((path) =>
-        /^(server|agent|cloud|cli|micro|shared)\//.test(path) && path.endsWith(".ts")
+        /^(server|agent|cloud|cli|console|micro|shared)\//.test(path) && path.endsWith(".ts")
       )
       .map(area).filter((name) => name.includes("/") && name !== "shared/test_tools"),
   );

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { waitFor } from "../../base/time/wait_for.ts";
 import { Outbox } from "./outbox.ts";
+import { until } from "./wait_testing.ts";
 
 const events = { room: () => undefined, broken: (reason: string) => assert.fail(reason) };
-const PATIENT = { deadlineMs: 60_000 };
 
 /** Takes a few bytes at a time, later. */
 class SlowSocket {
@@ -29,7 +28,7 @@ Deno.test("a connection that is quiet keeps no buffer", async () => {
   outbox.start(socket);
   outbox.add(Uint8Array.of(1, 2, 3));
   assert.ok(outbox.bytes.length > 0);
-  await waitFor(() => socket.taken.length === 3 && outbox.bytes.length === 0, PATIENT);
+  await until(() => socket.taken.length === 3 && outbox.bytes.length === 0, "all");
 });
 
 Deno.test("connections that share buffers send each their own bytes, in order", async () => {
@@ -46,7 +45,7 @@ Deno.test("connections that share buffers send each their own bytes, in order", 
     await delay(2);
   }
   for (const { n, socket } of all) {
-    await waitFor(() => socket.taken.length === sent, PATIENT);
+    await until(() => socket.taken.length === sent, `all of connection ${n}`);
     assert.ok(socket.taken.every((byte) => byte === n));
   }
 });

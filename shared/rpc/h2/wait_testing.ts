@@ -1,5 +1,5 @@
 /** How long a test waits for what must come. */
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 
 /** Looks until something is true. @throws {Error} when it doesn't become so. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
