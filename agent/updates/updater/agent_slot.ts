@@ -182,7 +182,7 @@ export class AgentSlot implements ProgramSlot {
       // The record was lost in the middle of a trial, and the guard still waits for its end.
       return [{ type: "on-trial", installed, previous: versionOf(trial.previous) }];
     }
-    // A trial that was given up before the link was turned.
+    // A trial that was aborted before the link was turned.
     if (trial) await endTrial(dir).catch(() => {}); // the guard leaves another version alone
     const isKnown = current?.path === runningPath &&
       (current.version === version || current.version === "customURL");

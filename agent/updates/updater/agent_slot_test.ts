@@ -143,7 +143,7 @@ test("AgentSlot resume() tells what the guard has written, whatever the record s
   assert.deepEqual(await bench.slot("b").resume(bench.record(rollingBack)), []);
 });
 
-test("AgentSlot resume() gives up a version that somebody replaced without a word", async (bench) => {
+test("AgentSlot resume() marks a version bad that somebody replaced without a word", async (bench) => {
   const { candidate } = bench;
   for (const state of [bench.trial, { kind: "committing", candidate } as const]) {
     const events = await bench.slot("a").resume(bench.record(state));

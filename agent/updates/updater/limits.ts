@@ -3,7 +3,7 @@ import type { MachineLimits } from "./update_machine.ts";
 export interface UpdateLimits extends MachineLimits {
   /** A version on trial has to be healthy for so long. */
   readonly trialMs: number;
-  /** A version on trial that serves and is not healthy is given up after so long. */
+  /** A version on trial that serves and is not healthy is marked bad after so long. */
   readonly unhealthyMs: number;
   /** How often a version on trial is looked at. */
   readonly lookEveryMs: number;

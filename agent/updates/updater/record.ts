@@ -10,7 +10,7 @@ export interface ProgramRecord {
   readonly previous: InstalledVersion | undefined;
   /** What the cloud wants; undefined when it names nothing. */
   readonly target: Target | undefined;
-  /** Versions that were tried and given up, the newest last. */
+  /** Versions that were tried and marked bad, the newest last. */
   readonly bad: readonly BadVersion[];
   readonly lastRollback: Rollback | undefined;
   /** ISO 8601; of the last change of the state. */

@@ -120,7 +120,7 @@ export class UpdaterBench implements AsyncDisposable {
   questions = 0;
   /** Why nothing may be installed; undefined: it may. */
   objection: string | undefined;
-  /** Versions that were trusted or given up. */
+  /** Versions that were trusted or marked bad. */
   settled = 0;
   /** What the disk says to the next writes. */
   diskFailure: string | undefined;

@@ -56,9 +56,9 @@ export type UpdateEvent =
   | { readonly type: "forget-bad"; readonly version: string | undefined };
 
 export interface MachineLimits {
-  /** A version on trial that fails to start so many times in a row is given up. */
+  /** A version on trial that fails to start so many times in a row is marked bad. */
   readonly failedStarts: number;
-  /** A trial that is cut so many times without getting any further is given up. */
+  /** A version whose trial is cut so many times without getting any further is marked bad. */
   readonly interruptions: number;
 }
 
@@ -189,7 +189,7 @@ const forget: Handler<UpdateState, { version: string | undefined }> = (
 const forgetAndLook: typeof forget = (record, state, event, moment) =>
   decide(forget(record, state, event, moment));
 
-/** The guard went back to the current version: the candidate is given up, and that is done. */
+/** The guard went back to the current version: the candidate is marked bad, and that is done. */
 const wasRolledBack: Handler<{ candidate: Candidate }, { reason: string }> = (
   record,
   { candidate },

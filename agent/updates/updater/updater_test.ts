@@ -44,7 +44,7 @@ Deno.test("Updater wants the health without a gap", async () => {
   assert.equal(at.state, "idle");
 });
 
-Deno.test("Updater gives up a version that is not healthy for five minutes", async () => {
+Deno.test("Updater marks a version bad that is not healthy for five minutes", async () => {
   await using at = new UpdaterBench();
   at.slot.health = { is: "not yet", why: "the cloud is not reached" };
   at.updater.setTarget(release("1.1.0"));
@@ -67,7 +67,7 @@ Deno.test("Updater holds the deadline while the version has no part in it", asyn
   assert.equal(at.state, "idle");
 });
 
-Deno.test("Updater gives up at once a version that will not become healthy", async () => {
+Deno.test("Updater marks a version bad at once that will not become healthy", async () => {
   await using at = new UpdaterBench();
   at.slot.health = { is: "no", why: "its workers fail" };
   at.updater.setTarget(release("1.1.0"));
@@ -75,7 +75,7 @@ Deno.test("Updater gives up at once a version that will not become healthy", asy
   assert.equal(at.state, "refused");
 });
 
-Deno.test("Updater gives up after three failed starts, however slowly they come", async () => {
+Deno.test("Updater marks a version bad after three failed starts, however slowly they come", async () => {
   await using at = new UpdaterBench();
   at.slot.health = { is: "not yet", why: "it starts", isPaused: true };
   at.updater.setTarget(release("1.1.0"));
@@ -175,7 +175,7 @@ for (const failures of [0, 1]) {
   });
 }
 
-Deno.test("Updater tells when a version was trusted, and when one was given up", async () => {
+Deno.test("Updater reports when a version was trusted, and when one was marked bad", async () => {
   await using at = new UpdaterBench();
   at.updater.setTarget(release("1.1.0"));
   await at.pass(50_000);
