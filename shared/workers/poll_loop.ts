@@ -23,6 +23,9 @@ export interface PollLoopOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
+/** Milliseconds until the next turn where it is not the interval; `"done"` ends the loop. */
+type Outcome = number | "done" | void;
+
 /**
  * Asks, waits, and asks again until the signal is aborted. A turn may return the milliseconds until
  * the next one, or `"done"` to end the loop.
@@ -30,7 +33,7 @@ export interface PollLoopOptions {
  * @returns `"done"` when a turn did: such a worker is not started again.
  */
 export async function pollLoop(
-  turn: (signal: AbortSignal) => Promise<number | "done" | void>,
+  turn: (signal: AbortSignal) => Outcome | Promise<Outcome>,
   options: PollLoopOptions,
   signal: AbortSignal,
 ): Promise<"done" | void> {
