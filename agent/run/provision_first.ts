@@ -2,6 +2,7 @@ import { toError } from "../../shared/base/errors/to_error.ts";
 import { CredentialsError } from "../../shared/cloud/credentials/credentials_file.ts";
 import { releaseIdleMemory } from "../../shared/base/memory/idle_memory.ts";
 import { linkedController } from "../../shared/base/time/linked_controller.ts";
+import { pollLoop } from "../../shared/workers/poll_loop.ts";
 import { runWorkers, type Worker } from "../../shared/workers/run_workers.ts";
 import { Watched } from "../../shared/workers/watched.ts";
 import type { EnrollmentSettings } from "../settings/enrollment_settings.ts";
@@ -68,12 +69,9 @@ export async function provisionFirst(
   const done = linkedController(signal);
   log.info("there are no machine credentials yet; the machine waits to be set up");
   service.ready();
-  const look = async (stop: AbortSignal) => {
-    while (true) {
-      await credentials.look();
-      if (credentials.has() && !UNDER_WAY.has(networks.report.value.state)) return done.abort();
-      await clock.sleep(LOOK_EVERY_MS, stop);
-    }
+  const look = async () => {
+    await credentials.look();
+    if (credentials.has() && !UNDER_WAY.has(networks.report.value.state)) done.abort();
   };
   let waitsFor = "";
   const waiting = (reason: string) => void (waitsFor = reason);
@@ -89,7 +87,10 @@ export async function provisionFirst(
         },
       }]
       : []),
-    { name: "credentials", run: look },
+    {
+      name: "credentials",
+      run: (stop) => pollLoop(look, { clock, intervalMs: LOOK_EVERY_MS }, stop),
+    },
     {
       name: "status file",
       run: (stop) =>

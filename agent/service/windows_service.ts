@@ -1,5 +1,6 @@
 import { toError } from "../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import { pollLoop } from "../../shared/workers/poll_loop.ts";
 import { UPDATE_EXIT_CODE } from "../updates/guard/trial_file.ts";
 import type { AgentEnd } from "./agent_end.ts";
 import type { StopSignals } from "./stop_signals.ts";
@@ -128,13 +129,13 @@ class WindowsService implements ServiceManager {
   /** Reports on while a start or a stop takes its time. */
   async #keepPending(): Promise<void> {
     const { clock } = this.#options;
-    const { signal } = this.#pending;
-    while (!signal.aborted) {
-      await clock.sleep(REPORT_EVERY_MS, signal).catch(() => {}); // the end of it all
+    const turn = () => {
       const { state, checkPoint } = this.#status;
       const isPending = state === State.startPending || state === State.stopPending;
-      if (isPending && !signal.aborted) this.#report({ checkPoint: checkPoint + 1 });
-    }
+      if (isPending) this.#report({ checkPoint: checkPoint + 1 });
+    };
+    const waits = { clock, intervalMs: REPORT_EVERY_MS, firstMs: REPORT_EVERY_MS };
+    await pollLoop(turn, waits, this.#pending.signal);
   }
 
   async #finish(end: AgentEnd | Error, code: number, pending: Promise<void>): Promise<void> {

@@ -3,6 +3,7 @@ import type { NetworkSettings } from "../../../shared/config/agent_fields.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import type { ProvisioningPort } from "../../provisioning/provisioning_port.ts";
 import type { WayRunner } from "../../provisioning/run_ways.ts";
 import { HOTSPOT_ADDRESS, hotspotName, type MachineHotspot } from "../hotspot/hotspot.ts";
@@ -90,20 +91,18 @@ export class ProvisioningHost {
 
   async #keepHotspot(settings: NetworkSettings, name: string, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    while (!signal.aborted) {
-      try {
-        await this.#whileUp(settings, name, signal);
-        if (!signal.aborted) this.#tell("", "the hotspot went away and is started again");
-      } catch (error) {
-        if (signal.aborted) return;
-        const problem = toError(error).message;
-        if (problem !== this.#problem) {
-          log.warn("there is no hotspot", { event: "provisioning_failed", reason: problem });
-        }
-        this.#tell("", problem);
+    const turn = async () => {
+      await this.#whileUp(settings, name, signal);
+      if (!signal.aborted) this.#tell("", "the hotspot went away and is started again");
+    };
+    const onFailure = (error: unknown) => {
+      const problem = toError(error).message;
+      if (problem !== this.#problem) {
+        log.warn("there is no hotspot", { event: "provisioning_failed", reason: problem });
       }
-      await clock.sleep(RETRY_MS, signal).catch(() => {});
-    }
+      this.#tell("", problem);
+    };
+    await pollLoop(turn, { clock, intervalMs: RETRY_MS, onFailure }, signal);
   }
 
   async #whileUp(settings: NetworkSettings, name: string, signal: AbortSignal): Promise<void> {

@@ -9,6 +9,7 @@ import {
 } from "../../dbus/system_bus.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import { callBluez, findAdapter, findBluez, prepareAdapter } from "./bluez_adapter.ts";
 import { answerProperties, GattApplication, type GattValues } from "./gatt_application.ts";
 import {
@@ -199,20 +200,16 @@ function keepLooking(
   end: (why: string) => void,
 ): () => void {
   const over = new AbortController();
-  const loop = async (everyMs: number, run: () => Promise<void> | void) => {
-    while (!over.signal.aborted) {
-      await clock.sleep(everyMs, over.signal);
-      await run();
-    }
-  };
   const failed = (error: unknown) => {
     if (over.signal.aborted) return;
     log.debug("a look at Bluetooth failed", { error });
     end("BlueZ does not answer any more");
   };
-  loop(CHANGES_MS, () => application.notifyChanges()).catch(failed);
-  loop(ALIVE_MS, async () => void await getProperty(bus, BLUEZ, adapter, ADAPTER, "Powered"))
-    .catch(failed);
+  const loop = (everyMs: number, turn: () => void | Promise<void>) =>
+    void pollLoop(turn, { clock, intervalMs: everyMs, firstMs: everyMs }, over.signal)
+      .catch(failed);
+  loop(CHANGES_MS, () => application.notifyChanges());
+  loop(ALIVE_MS, async () => void await getProperty(bus, BLUEZ, adapter, ADAPTER, "Powered"));
   return () => over.abort();
 }
 

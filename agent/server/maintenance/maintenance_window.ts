@@ -7,6 +7,7 @@ import type { Running, ServerState } from "../supervision/state_machine.ts";
 import type { ServerSupervisor } from "../supervision/supervisor.ts";
 import type { LaunchedServer, WantedServer } from "../supervision/wanted_server.ts";
 import type { RestartPermission } from "../../updates/updater/control.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 
 export interface MaintenanceWindowOptions {
@@ -75,13 +76,13 @@ export class MaintenanceWindow {
   async run(signal: AbortSignal): Promise<void> {
     const { supervisor, clock } = this.#options;
     signal.addEventListener("abort", () => this.#ended.abort(), { once: true });
-    while (!signal.aborted) {
+    const turn = async () => {
       await supervisor.state.until(isRunning, signal);
       const startedMs = clock.monotonicMs();
       await this.#ask();
-      const spentMs = clock.monotonicMs() - startedMs;
-      await clock.sleep(Math.max(0, ASK_EVERY_MS - spentMs), signal);
-    }
+      return Math.max(0, ASK_EVERY_MS - (clock.monotonicMs() - startedMs));
+    };
+    await pollLoop(turn, { clock, intervalMs: ASK_EVERY_MS }, signal);
   }
 
   /** Queries the server now; what it said some seconds ago may hold no more. */
