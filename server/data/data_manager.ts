@@ -8,6 +8,7 @@ import type {
 } from "../../shared/gen/viam/service/datamanager/v1/data_manager_pb.ts";
 import type { Logger } from "../../shared/log/logger.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
+import { pollLoop } from "../../shared/workers/poll_loop.ts";
 import { aborted } from "../resources/graph/aborted.ts";
 import type { Driver } from "../resources/graph/driver.ts";
 import type { CallContext } from "../resources/graph/resource.ts";
@@ -47,7 +48,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
   readonly #syncer: Syncer | undefined;
   readonly #records: UploadRecords;
   readonly #ending = new AbortController();
-  readonly #loops: Promise<void>[] = [];
+  readonly #loops: Promise<unknown>[] = [];
   readonly #unlisten: () => void;
   #pass: Promise<unknown> = Promise.resolve();
   /** The pass that waits for the one under way. */
@@ -182,26 +183,18 @@ export class DataManager implements Driver<typeof DataManagerService> {
   /** Does something again and again until the end; what it throws is reported and not the end. */
   #loop(everyMs: number, work: () => Promise<void>): void {
     const { clock, log } = this.options;
-    const { signal } = this.#ending;
-    const run = async () => {
-      let told = "";
-      for (;;) {
-        try {
-          await clock.sleep(everyMs, signal);
-        } catch {
-          return; // the end
-        }
-        try {
-          await work();
-          told = "";
-        } catch (error) {
-          const { message } = toError(error);
-          if (message !== told && !signal.aborted) log.warn(message);
-          told = message;
-        }
-      }
+    let told = "";
+    const turn = async () => {
+      await work();
+      told = "";
     };
-    this.#loops.push(run());
+    const onFailure = (error: unknown) => {
+      const { message } = toError(error);
+      if (message !== told) log.warn(message);
+      told = message;
+    };
+    const waits = { clock, intervalMs: everyMs, firstMs: everyMs, onFailure };
+    this.#loops.push(pollLoop(turn, waits, this.#ending.signal));
   }
 
   /** Captures what the configuration specifies now. */

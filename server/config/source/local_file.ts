@@ -3,6 +3,7 @@ import { toFileError } from "../../../shared/base/files/fs_error.ts";
 import { JsoncError, parseJsonc } from "../../../shared/base/files/jsonc.ts";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import { type ReadVariable, substituteVariables } from "./placeholders.ts";
 
 /** From a change to the first look at it; most writers are done by then. Milliseconds. */
@@ -81,14 +82,7 @@ export async function watchFile(path: string, options: WatchFileOptions): Promis
     ];
   };
   const watching = followEvents(path, options, look);
-  while (!signal.aborted) {
-    try {
-      await clock.sleep(POLL_MS, signal);
-      await look();
-    } catch {
-      break;
-    }
-  }
+  await pollLoop(look, { clock, intervalMs: POLL_MS, firstMs: POLL_MS }, signal);
   cancel();
   await watching;
 }

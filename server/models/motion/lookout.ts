@@ -11,6 +11,7 @@ import {
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type { ObstacleDetector } from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
 import { VisionService } from "../../../shared/gen/viam/service/vision/v1/vision_pb.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import {
   compose,
   inverse,
@@ -179,16 +180,13 @@ export class Lookout {
   /** Never rejects. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock, pollMs } = this.#options;
-    while (this.#detectors.length > 0 && !signal.aborted && this.#problem === undefined) {
-      try {
-        await clock.sleep(pollMs, signal);
-        // A service may take no notice of the signal.
-        await Promise.race([this.lookOnce(signal), aborted(signal)]);
-      } catch (error) {
-        if (!signal.aborted) {
-          this.#problem = new Error(`obstacles are not seen any more: ${toError(error).message}`);
-        }
-      }
+    if (this.#detectors.length === 0 || this.#problem !== undefined) return;
+    // A service may take no notice of the signal.
+    const turn = () => Promise.race([this.lookOnce(signal), aborted(signal)]);
+    try {
+      await pollLoop(turn, { clock, intervalMs: pollMs, firstMs: pollMs }, signal);
+    } catch (error) {
+      this.#problem = new Error(`obstacles are not seen any more: ${toError(error).message}`);
     }
   }
 }
