@@ -3,6 +3,7 @@ import type { ExitInfo, ProcessRunner } from "../../../shared/base/process/child
 import { SpawnError } from "../../../shared/base/process/child_process.ts";
 import { LinuxProcessTable } from "../../../shared/base/process/process_table_linux.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import { folderUsage } from "./folder_size.ts";
 import { type Breach, diskBreach, type RunLimits, timeBreach, treeBreach } from "./limits.ts";
 import { ProcessTree } from "./process_tree.ts";
@@ -81,10 +82,7 @@ export async function supervise(
     () => endFor(timeBreach(command.what, command.wallMs)),
   );
   const watching = [
-    every(LOOK_MS, clock, ended.signal, () => {
-      if (found) endFor(treeBreach(found.look(limits.memoryBytes), limits));
-      return Promise.resolve(0);
-    }),
+    watchProcesses(found, limits, clock, ended.signal, endFor),
     watchFolders(command.folders, limits, clock, ended.signal, endFor),
   ];
   const exit = await child.exited;
@@ -109,6 +107,18 @@ function startIt<T>(start: () => T): T {
   }
 }
 
+async function watchProcesses(
+  found: ProcessTree | undefined,
+  limits: RunLimits,
+  clock: Clock,
+  ended: AbortSignal,
+  endFor: (breach: Breach | undefined) => void,
+): Promise<void> {
+  if (!found) return;
+  const look = () => endFor(treeBreach(found.look(limits.memoryBytes), limits));
+  await pollLoop(look, { clock, intervalMs: LOOK_MS }, ended);
+}
+
 async function watchFolders(
   folders: readonly string[],
   limits: RunLimits,
@@ -117,24 +127,12 @@ async function watchFolders(
   endFor: (breach: Breach | undefined) => void,
 ): Promise<void> {
   const before = await folderUsage(folders);
-  await every(DISK_LOOK_MS, clock, ended, async () => {
+  const look = async () => {
     const startMs = clock.monotonicMs();
     const now = await folderUsage(folders);
     const bytes = now.bytes - before.bytes;
     endFor(diskBreach({ ...now, bytes, files: now.files - before.files }, limits));
-    return (clock.monotonicMs() - startMs) / DISK_SHARE;
-  });
-}
-
-/** @param look returns how many milliseconds to wait at least. */
-async function every(
-  ms: number,
-  clock: Clock,
-  ended: AbortSignal,
-  look: () => Promise<number>,
-): Promise<void> {
-  while (!ended.aborted) {
-    const leastMs = await look();
-    await clock.sleep(Math.max(ms, leastMs), ended).catch(() => {});
-  }
+    return Math.max(DISK_LOOK_MS, (clock.monotonicMs() - startMs) / DISK_SHARE);
+  };
+  await pollLoop(look, { clock, intervalMs: DISK_LOOK_MS }, ended);
 }
