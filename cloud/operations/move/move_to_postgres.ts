@@ -43,6 +43,8 @@ export async function moveToPostgres(
   await requirePlace(target, address, isBegun);
   try {
     using _lock = free ? undefined : await copyWhileServed(dataDir, target, deps);
+    // Until now another move may have gone on with the folder, or ended.
+    if (checkFolder(dataDir, address) !== isBegun) throw changedMeanwhile(dataDir);
     return await moveTo(target, { dataDir, address, isBegun, isServed: !free }, deps);
   } catch (error) {
     throw target.failureOf(error);
@@ -158,6 +160,10 @@ function hasTables({ schema, shown }: PostgresAddress): StoreError {
     "foreign-database",
     `The schema ${schema} of ${shown} has tables. Name another one with schema=`,
   );
+}
+
+function changedMeanwhile(dataDir: string): DatabaseChoiceError {
+  return new DatabaseChoiceError(`another move of ${dataDir} was begun meanwhile. Run it again`);
 }
 
 /** Both sides may have rows that the other one lacks. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { addonFor, connect, type Database } from "../../../shared/base/store/connect.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
@@ -228,5 +229,31 @@ Deno.test({
     serving.save();
     serving.stop();
     await assertSame(rig, await rig.move());
+  },
+});
+
+Deno.test({
+  name: "a move does not go on with a folder whose cloud.db another one took away meanwhile",
+  ignore,
+  async fn() {
+    await using rig = await Rig.open();
+    await using serving = await Serving.of(rig);
+    const moved = join(rig.dataDir, "cloud.db.moved");
+    const late = rig.move((line) => {
+      if (!ALL_ARE_THERE.test(line)) return false;
+      serving.stop();
+      const path = join(rig.dataDir, "cloud.db");
+      const db = connect(path, addonFor(path), false);
+      db.pragma("wal_checkpoint(TRUNCATE)");
+      db.close();
+      Deno.renameSync(path, moved);
+      return false;
+    });
+    await assert.rejects(late, /has no cloud\.db/);
+    const file = connect(moved, addonFor(moved), true);
+    const left = file.prepare("SELECT name FROM organizations WHERE id = 'o1'").all();
+    file.close();
+    assert.equal(left.length, 1);
+    assert.equal(existsSync(join(rig.dataDir, "cloud.db")), false);
   },
 });
