@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Database } from "../../../shared/base/store/connect.ts";
-import { quoted, type Row, type Table, type Value } from "./rows.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { BATCH, quoted, type Row, sizeOf, type Table, type Value } from "./rows.ts";
 import { storable } from "./sqlite_rows.ts";
 
 /** Keys of rows that changed, in the order of their changes. */
@@ -10,7 +11,8 @@ const STATE = "move_notes_state";
 /** A move that nobody continues takes no more notes, and room, from then on. */
 const TAKEN_FOR_S = 86_400;
 const KEYS_AT_ONCE = 2_000;
-const FORGOTTEN_AT_ONCE = 20_000;
+const FORGOTTEN_AT_ONCE = 2_000;
+const OTHERS_WRITE_MS = 20;
 
 /** A moment of the notes. */
 export interface NotedMoment {
@@ -24,6 +26,12 @@ export interface NotedMoment {
 export interface ChangedKey {
   readonly here: readonly Value[];
   readonly there: readonly Value[];
+}
+
+/** Keys of rows that changed, and those of these rows that are there. */
+export interface ChangedBatch {
+  readonly keys: readonly ChangedKey[];
+  readonly rows: readonly Row[];
 }
 
 /**
@@ -67,14 +75,25 @@ export function notedMoment(db: Database): NotedMoment | undefined {
   return id === "" ? undefined : { id, seq: seq ?? 0n };
 }
 
-/** Takes notes for longer, and forgets those up to one: few at a time, as others write. */
-export function keepNoting(db: Database, upTo: bigint): void {
-  db.prepare(`UPDATE ${STATE} SET until_s = unixepoch() + ? WHERE until_s > unixepoch()`)
-    .run(TAKEN_FOR_S);
-  const forget = db.prepare(
-    `DELETE FROM ${NOTES} WHERE seq <= ? AND seq < (SELECT min(seq) FROM ${NOTES}) + ?`,
-  );
-  while (forget.run(upTo, FORGOTTEN_AT_ONCE).changes > 0);
+/**
+ * Takes notes for longer, and forgets those up to a moment: few at a time, as others write. Those of
+ * another move are left alone.
+ */
+export async function keepNoting(db: Database, upTo: NotedMoment, clock: Clock): Promise<void> {
+  while (forgetSome(db, upTo)) await clock.sleep(OTHERS_WRITE_MS);
+}
+
+/** @returns whether there may be more */
+function forgetSome(db: Database, { id, seq }: NotedMoment): boolean {
+  return db.transaction(() => {
+    if (notedMoment(db)?.id !== id) return false;
+    db.prepare(`UPDATE ${STATE} SET until_s = unixepoch() + ? WHERE until_s > unixepoch()`)
+      .run(TAKEN_FOR_S);
+    const forget = db.prepare(
+      `DELETE FROM ${NOTES} WHERE seq <= ? AND seq < (SELECT min(seq) FROM ${NOTES}) + ?`,
+    );
+    return forget.run(seq, FORGOTTEN_AT_ONCE).changes > 0;
+  }).immediate();
 }
 
 /** Takes no more notes, and forgets all. */
@@ -115,21 +134,43 @@ export class ChangedRows {
   }
 
   /**
-   * The rows with some keys that are there.
+   * Keys of rows of a table that changed, with those of these rows that are there: some at a time,
+   * bounded in number and bytes.
    *
    * @param upTo only rows whose key does not come after this one; left out: all
    */
-  rows(table: Table, keys: readonly ChangedKey[], upTo: readonly Value[] | undefined): Row[] {
+  *batches(table: Table, upTo: readonly Value[] | undefined): Generator<ChangedBatch> {
+    for (const all of this.keys(table)) {
+      for (let keys = all; keys.length > 0;) {
+        const batch = this.#batch(table, keys, upTo);
+        yield batch;
+        keys = keys.slice(batch.keys.length);
+      }
+    }
+  }
+
+  #batch(
+    table: Table,
+    all: readonly ChangedKey[],
+    upTo: readonly Value[] | undefined,
+  ): ChangedBatch {
     const key = quoted(table.key);
     const places = `(${table.key.map(() => "?").join(", ")})`;
     const statement = this.db.prepare(
       `SELECT ${quoted(table.columns)} FROM "${table.name}" WHERE (${key}) = ${places}
         ${upTo ? `AND (${key}) <= ${places}` : ""}`,
     ).safeIntegers().raw();
-    return keys.flatMap(({ here }) => {
-      const row = statement.get(...here, ...upTo ?? []) as Value[] | undefined;
-      return row ? [row.map(storable)] : [];
-    });
+    const batch = { keys: [] as ChangedKey[], rows: [] as Row[] };
+    let bytes = 0;
+    for (const one of all) {
+      batch.keys.push(one);
+      const row = statement.get(...one.here, ...upTo ?? []) as Value[] | undefined;
+      if (!row) continue;
+      batch.rows.push(row.map(storable));
+      bytes += sizeOf(row);
+      if (bytes > BATCH.bytes) break;
+    }
+    return batch;
   }
 }
 

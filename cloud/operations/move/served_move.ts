@@ -90,7 +90,7 @@ export class ServedMove implements Disposable {
       this.db.exec("COMMIT");
     }
     try {
-      keepNoting(this.db, moment.seq);
+      await keepNoting(this.db, moment, this.deps.clock);
     } catch (error) {
       if (!isBusy(error)) throw error; // else the next call does it
     }
@@ -127,8 +127,7 @@ export async function applyChanges(
   for (const table of tables) {
     if (!await isBegun(target, table)) continue;
     const { after, isComplete } = await target.progress(table);
-    for (const keys of changed.keys(table)) {
-      const rows = changed.rows(table, keys, isComplete ? undefined : after);
+    for (const { keys, rows } of changed.batches(table, isComplete ? undefined : after)) {
       const now = await target.replace(table, keys.map(({ there }) => there), rows);
       if (hashOf(now) !== hashOf(rows)) throw notTheSame(table.name);
       faultPoint("move.change");
@@ -190,10 +189,13 @@ function lostNotes(): StoreError {
   );
 }
 
-function notTheSame(table: string): StoreError {
-  return new StoreError(
+/** A copy that is not what it was copied from. */
+export class NotTheSameError extends StoreError {}
+
+function notTheSame(table: string): NotTheSameError {
+  return new NotTheSameError(
     "failed",
     `The rows of ${table} are not the same on both sides after changes were brought. Nothing was ` +
-      "changed where they come from; stop the cloud and run it again, which compares all",
+      "changed where they come from; stop the cloud and run it again, which copies and compares all",
   );
 }

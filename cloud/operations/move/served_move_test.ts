@@ -257,3 +257,22 @@ Deno.test({
     assert.equal(existsSync(join(rig.dataDir, "cloud.db")), false);
   },
 });
+
+Deno.test({
+  name: "a move whose copy is damaged begins anew once the cloud has stopped",
+  ignore,
+  async fn() {
+    await using rig = await Rig.open();
+    await using serving = await Serving.of(rig);
+    assert.equal((await rig.killed("move.served")).signal, "SIGKILL");
+    // As long as its schema is there, rows that are written are not what was sent.
+    await rig.server.query(`create function machine_cloud_moving.spoil() returns trigger
+      language plpgsql as 'begin new.value := new.value || ''!''; return new; end';
+      create trigger spoil before insert on machine_cloud_moving.settings
+        for each row execute function machine_cloud_moving.spoil()`);
+    serving.save();
+    await assert.rejects(rig.move(), /rows of settings are not the same.*run it again/);
+    serving.stop();
+    await assertSame(rig, await rig.move());
+  },
+});

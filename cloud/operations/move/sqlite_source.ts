@@ -10,7 +10,7 @@ import type { MoveDeps } from "./copy.ts";
 import { endNotes } from "./noted_changes.ts";
 import type { PostgresTarget } from "./postgres_target.ts";
 import type { MoveSource, Row, Table, Value } from "./rows.ts";
-import { applyChanges, compareCount } from "./served_move.ts";
+import { applyChanges, compareCount, NotTheSameError } from "./served_move.ts";
 import { SqliteRows } from "./sqlite_rows.ts";
 
 /** `cloud.db`, which nobody else can write to until it is closed. */
@@ -70,7 +70,13 @@ export class SqliteSource implements MoveSource, Disposable {
 
   /** Brings what changed since {@link ServedMove} did; false: that does not say all. */
   async follow(target: PostgresTarget, deps: MoveDeps): Promise<boolean> {
-    return await applyChanges(this.handle, target, deps);
+    try {
+      return await applyChanges(this.handle, target, deps);
+    } catch (error) {
+      if (!(error instanceof NotTheSameError)) throw error;
+      deps.progress("the copy is not the same as what changed; copying all once more");
+      return false;
+    }
   }
 
   /** @throws {StoreError} that names a table with another number of rows there */
