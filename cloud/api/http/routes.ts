@@ -5,6 +5,7 @@ import {
 } from "../../../shared/cloud/auth/attempt_limiter.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
+import type { HttpHandler } from "../../../shared/rpc/server/server.ts";
 import { opensPage, serveStaticFile, type StaticFile } from "./static_files.ts";
 
 /** The answer to a request for a credentials file. */
@@ -80,10 +81,10 @@ export interface RoutesOptions {
 /** Everything the cloud serves that is no RPC: the console, its health, credentials files. */
 export function createRoutes(
   options: RoutesOptions,
-): (request: Request, peer: Peer) => Response | Promise<Response> {
+): HttpHandler {
   const { files, log } = options;
   const headers = securityHeaders(options.pictureOrigin);
-  const app = new Hono<{ Bindings: { peer: Peer } }>();
+  const app = new Hono<{ Bindings: { peer: Peer; signal: AbortSignal } }>();
 
   app.use(async (context, next) => {
     await next();
@@ -176,7 +177,7 @@ export function createRoutes(
     isPage(context.req.path) ? next() : options.data({
       path: piecesOf(context.req.path).slice(1),
       method: methodOf(context.req.raw),
-      signal: context.req.raw.signal,
+      signal: context.env.signal,
       header: (name) => context.req.header(name),
       query: (name) => context.req.query(name),
       peer: context.env.peer,
@@ -209,7 +210,7 @@ export function createRoutes(
     return context.json({ error: `internal error; the log has it under ${id}` }, 500);
   });
 
-  return (request, peer) => app.fetch(request, { peer });
+  return (request, peer, signal) => app.fetch(request, { peer, signal });
 }
 
 function securityHeaders(

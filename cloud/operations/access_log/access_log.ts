@@ -3,6 +3,7 @@ import { identityKey } from "../../../shared/cloud/auth/identity.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
+import type { HttpHandler } from "../../../shared/rpc/server/server.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
@@ -43,12 +44,10 @@ export class AccessLog {
   };
 
   /** The same for requests that are no calls. Query strings are left out: they may hold secrets. */
-  around(
-    http: (request: Request, peer: Peer) => Response | Promise<Response>,
-  ): (request: Request, peer: Peer) => Promise<Response> {
-    return async (request, peer) => {
+  around(http: HttpHandler): HttpHandler {
+    return async (request, peer, signal) => {
       const started = performance.now();
-      const response = await http(request, peer);
+      const response = await http(request, peer, signal);
       this.#add(peer, {
         method: `${request.method} ${new URL(request.url).pathname}`,
         code: String(response.status),

@@ -32,6 +32,7 @@ Deno.test("AccessLog writes a line of JSON for calls and requests, without query
   await http(
     new Request("http://c/packages/1?secret=abc", { headers: { "user-agent": "curl" } }),
     PEER,
+    stop.signal,
   );
   await clock.advance(1_000);
   assert.equal(text, "");

@@ -1,3 +1,4 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { AddressList } from "./address_list.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
 import { CallDeadlines } from "./deadlines.ts";
@@ -24,13 +25,20 @@ const flush = async (edge: Edge) => {
 const text = (body: string, status: number) =>
   new Response(body, { status, headers: { "content-type": "text/plain; charset=utf-8" } });
 
+/** Answers a request that is no RPC. The signal aborts when its caller left. */
+export type HttpHandler = (
+  request: Request,
+  peer: Peer,
+  signal: AbortSignal,
+) => Response | Promise<Response>;
+
 export interface RpcServerOptions {
   readonly router: RpcRouter;
   readonly listen: ListenAddress;
   /** Run around every call, on every transport. Default none. */
   readonly interceptors?: readonly Interceptor[];
   /** Answers requests that are no RPC. Default: 404. */
-  readonly http?: (request: Request, peer: Peer) => Response | Promise<Response>;
+  readonly http?: HttpHandler;
   /**
    * Why a connection is closed before a byte of it is read; undefined: it is taken. Default: all
    * are. Must be quick.
@@ -105,9 +113,13 @@ export class RpcServer {
         if (!caller) return text("forbidden\n", 403);
         caller.times.began();
         running.begin();
+        const gone = new AbortController();
+        const left = () => gone.abort(new ConnectError("the caller went away", Code.Canceled));
+        caller.whenClosed.add(left);
         const ended = () => {
           running.end();
           caller.times.ended();
+          caller.whenClosed.delete(left);
         };
         info.completed.then(ended, ended);
         if (!URL.canParse(request.url)) return text("the Host or the path is malformed\n", 400);
@@ -116,7 +128,7 @@ export class RpcServer {
         const refused = options.refuse?.(request, () => web.isCall(request));
         if (refused !== undefined) return text(`${refused}\n`, 403);
         return await web.handle(request, caller, info.completed) ??
-          await http(pacedRequest(request, { pace, isOpen: false }), caller.peer);
+          await http(pacedRequest(request, { pace, isOpen: false }), caller.peer, gone.signal);
       },
     );
     const grpc = new GrpcServer({ ...common, deadlines, running });
