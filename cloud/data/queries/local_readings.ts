@@ -89,7 +89,7 @@ class LocalCopy {
     }
     let rows = 0;
     for (const source of within.sources) {
-      if (needs.uploads) this.#uploads(source, within);
+      if (needs.uploads) rows += this.#uploads(source, within, rows);
       rows += this.#readings(source, within, rows);
     }
     const pieces = piecesOf(database, "cloud", within, -1);
@@ -97,10 +97,23 @@ class LocalCopy {
     return { within, pieces, rows };
   }
 
-  #uploads(source: unknown, { fromUs, toUs }: Within): void {
+  /** In pieces, in the order of an index. @returns how many */
+  #uploads(source: unknown, { fromUs, toUs }: Within, before: number): number {
+    const { database, options: { mostRows } } = this;
     const from = `cloud.data_uploads x
-      WHERE x.source_id = ? AND x.max_received_us >= ? AND x.min_received_us <= ?`;
-    this.#copy("data_uploads", UPLOADS, from, [source, bounded(fromUs), bounded(toUs)]);
+      WHERE x.source_id = ? AND x.max_received_us >= ? AND x.min_received_us <= ?
+      AND x.digest > ? ORDER BY x.digest LIMIT ${ROWS_AT_ONCE}`;
+    const last = database.prepare<[unknown], string>(
+      "SELECT max(digest) FROM main.data_uploads WHERE source_id = ?",
+    ).pluck();
+    const span = [bounded(fromUs), bounded(toUs)];
+    for (let rows = 0, after = "";;) {
+      const count = this.#copy("data_uploads", UPLOADS, from, [source, ...span, after]);
+      rows += count;
+      if (before + rows > mostRows) throw new TooManyReadingsError();
+      if (count < ROWS_AT_ONCE) return rows;
+      after = last.get(source) ?? after;
+    }
   }
 
   /** In pieces, in the order of the key. @returns how many */
@@ -136,19 +149,25 @@ class LocalCopy {
         `INSERT INTO main.${table} (${names.join(", ")}) SELECT ${read.join(", ")} FROM ${from}`,
       ).run(...values).changes;
     } catch (error) {
-      if (columns.includes("data")) this.options.size.longer(this.#charactersOf(from, values));
+      const long = columns.includes(NO_DATA) ? undefined : LONG_TEXTS.get(table);
+      if (long) this.options.size.longer(this.#charactersOf(long, from, values));
       throw error;
     }
   }
 
-  #charactersOf(from: string, values: unknown[]): number {
-    const sql = `SELECT coalesce(sum(length(data)), 0) FROM (SELECT x.data FROM ${from})`;
+  #charactersOf(long: string, from: string, values: unknown[]): number {
+    const sql = `SELECT coalesce(sum(n), 0) FROM (SELECT ${long} AS n FROM ${from})`;
     return this.database.prepare<unknown[], number>(sql).pluck().get(...values) ?? 0;
   }
 }
 
 /** In place of the JSON where nobody looks at it. */
 const NO_DATA = "'{}'";
+/** By table: the characters of what callers choose the length of. */
+const LONG_TEXTS: ReadonlyMap<string, string> = new Map([
+  ["tabular_readings", "length(x.data)"],
+  ["data_uploads", "length(x.tags) + length(x.parameters)"],
+]);
 const LISTED = "(SELECT value FROM json_each(?))";
 
 /** Ids of the sources that a query looks at. */

@@ -106,16 +106,17 @@ Deno.test("copyLocal() copies each reading once, and no JSON that nobody looks a
 
     const bounded = (rows: number, bytes: number) =>
       copyLocal(path, SCOPE, needs, places, { rows, bytes }).then((copy) => void copy.close());
-    await bounded(each, 64 * 1024 ** 2);
-    await assert.rejects(bounded(each - 1, 64 * 1024 ** 2), /more than .* readings/);
-    await assert.rejects(bounded(each, 16 * 1024 ** 2), /more than .* readings/);
+    const rows = each + SOURCES; // with the uploads
+    await bounded(rows, 64 * 1024 ** 2);
+    await assert.rejects(bounded(rows - 1, 64 * 1024 ** 2), /more than .* readings/);
+    await assert.rejects(bounded(rows, 16 * 1024 ** 2), /more than .* readings/);
     // With those of the file, which is not there.
-    const all = (rows: number) =>
+    const all = (most: number) =>
       copyLocal(path, SCOPE, { ...needs, looks: [EVERYTHING] }, places, {
-        ...{ rows, bytes: 64 * 1024 ** 2 },
+        ...{ rows: most, bytes: 64 * 1024 ** 2 },
       });
-    await assert.rejects(all(each), /more than .* readings/);
-    await assert.rejects(all(each + 1), /is not there/);
+    await assert.rejects(all(rows), /more than .* readings/);
+    await assert.rejects(all(rows + 1), /is not there/);
   }));
 
 Deno.test("copyLocal() of a few long readings, more than may be copied, says so", () =>
@@ -128,6 +129,55 @@ Deno.test("copyLocal() of a few long readings, more than may be copied, says so"
       copyLocal(path, LARGE, needs, { addon: addonFor(path), files }, bounds),
       /more than .* readings/,
     );
+  }));
+
+Deno.test("copyLocal() of a few long uploads, more than may be copied, says so", () =>
+  withReadings(async (dataDir) => {
+    const database = SqliteDatabase.open(dataDir);
+    for (let id = 11; id <= 15; id++) {
+      await database.queries.insertInto("data_uploads").values({
+        ...{ id, source_id: SOURCES + 1, digest: `${id}`, org_id: "large", file_id: "f" },
+        ...{ synced_at: 1, tags: "[]", parameters: JSON.stringify("x".repeat(LARGE_BYTES)) },
+        ...{ min_received_us: 0, max_received_us: READINGS },
+      }).execute();
+    }
+    await database.close();
+    const path = join(dataDir, "cloud.db");
+    const files = new ArchiveFiles({ read: () => Promise.resolve(undefined) });
+    const needs = { looks: [EVERYTHING], data: false, uploads: true };
+    const bounds = { rows: 100, bytes: 12 * 1024 ** 2 };
+    await assert.rejects(
+      copyLocal(path, LARGE, needs, { addon: addonFor(path), files }, bounds),
+      /more than .* readings/,
+    );
+  }));
+
+Deno.test("copyLocal() copies each of many uploads of a source once", () =>
+  withReadings(async (dataDir) => {
+    const database = SqliteDatabase.open(dataDir);
+    const count = 1_201;
+    await database.queries.transaction().execute(async (transaction) => {
+      for (let id = 11; id < 11 + count; id++) {
+        await transaction.insertInto("data_uploads").values({
+          ...{ id, source_id: SOURCES + 1, digest: `${id}`, org_id: "large", file_id: "f" },
+          ...{ synced_at: 1, tags: "[]", parameters: "{}" },
+          ...{ min_received_us: 0, max_received_us: READINGS },
+        }).execute();
+      }
+    });
+    await database.close();
+    const path = join(dataDir, "cloud.db");
+    const files = new ArchiveFiles({ read: () => Promise.resolve(undefined) });
+    const needs = { looks: [EVERYTHING], data: false, uploads: true };
+    const copied = (rows: number) =>
+      copyLocal(path, LARGE, needs, { addon: addonFor(path), files }, {
+        ...{ rows, bytes: 64 * 1024 ** 2 },
+      });
+    const copy = await copied(count + 5);
+    const found = copy.prepare<[], number>("SELECT count(DISTINCT id) FROM data_uploads").pluck();
+    assert.equal(found.get(), count);
+    copy.close();
+    await assert.rejects(copied(count - 1), /more than .* readings/);
   }));
 
 Deno.test({
