@@ -1,13 +1,10 @@
 import { Buffer } from "node:buffer";
 import type { Database } from "../../../shared/base/store/connect.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { endNotes, NOTES, STATE } from "../../storage/database/noting_triggers.ts";
 import { BATCH, quoted, type Row, sizeOf, type Table, type Value } from "./rows.ts";
 import { storable } from "./sqlite_rows.ts";
 
-/** Keys of rows that changed, in the order of their changes. */
-const NOTES = "move_notes";
-/** One row: whose notes they are, and until when they are taken. */
-const STATE = "move_notes_state";
 /** A move that nobody continues takes no more notes, and room, from then on. */
 const TAKEN_FOR_S = 86_400;
 const KEYS_AT_ONCE = 2_000;
@@ -94,15 +91,6 @@ function forgetSome(db: Database, { id, seq }: NotedMoment): boolean {
     );
     return forget.run(seq, FORGOTTEN_AT_ONCE).changes > 0;
   }).immediate();
-}
-
-/** Takes no more notes, and forgets all. */
-export function endNotes(db: Database): void {
-  const triggers = db.prepare<[], string>(
-    "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB 'noted_*'",
-  ).pluck().all();
-  for (const name of triggers) db.exec(`DROP TRIGGER "${name}"`);
-  db.exec(`DROP TABLE IF EXISTS ${NOTES}; DROP TABLE IF EXISTS ${STATE}`);
 }
 
 /** Which rows changed after a note, as they were at one moment. */

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { connect, type Database } from "../../../shared/base/store/connect.ts";
+import { join } from "node:path";
+import { addonFor, connect, type Database } from "../../../shared/base/store/connect.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
+import { openDatabase } from "../../storage/data_folder/database_choice.ts";
 import { ChangedRows, keepNoting, noteChanges, notedMoment } from "./noted_changes.ts";
 import { BATCH, sizeOf } from "./rows.ts";
 import { SqliteRows } from "./sqlite_rows.ts";
@@ -68,4 +70,30 @@ Deno.test("keepNoting() lets others write between few rows, and stops for anothe
   await clock.advance(20);
   await kept;
   assert.equal(notes(db), 3);
+});
+
+Deno.test("openDatabase() removes notes that are taken no more, and no others", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "machine-notes-" });
+  try {
+    await (await openDatabase(folder)).close();
+    const path = join(folder, "cloud.db");
+    const left = (work: (db: Database) => void) => {
+      const db = connect(path, addonFor(path), false);
+      work(db);
+      const sql = "SELECT name FROM sqlite_schema WHERE name GLOB 'move_notes*' OR name GLOB " +
+        "'noted_*'";
+      const names = db.prepare(sql).all();
+      db.close();
+      return names.length;
+    };
+    const noted = left((db) => noteChanges(db, new SqliteRows(db).tables, "a"));
+    assert.ok(noted > 2);
+    await (await openDatabase(folder)).close();
+    assert.equal(left(() => {}), noted);
+    left((db) => db.exec("UPDATE move_notes_state SET until_s = unixepoch()"));
+    await (await openDatabase(folder)).close();
+    assert.equal(left(() => {}), 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

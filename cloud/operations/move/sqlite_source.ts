@@ -6,8 +6,8 @@ import {
   refuseChanges,
   refusesChanges,
 } from "../../storage/database/moved_triggers.ts";
+import { endNotes } from "../../storage/database/noting_triggers.ts";
 import type { MoveDeps } from "./copy.ts";
-import { endNotes } from "./noted_changes.ts";
 import type { PostgresTarget } from "./postgres_target.ts";
 import type { MoveSource, Row, Table, Value } from "./rows.ts";
 import { applyChanges, compareCount, NotTheSameError } from "./served_move.ts";

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import { type CloudDatabase, SqliteDatabase } from "../database/cloud_database.ts";
 import { allowChanges } from "../database/moved_triggers.ts";
+import { endLapsedNotes } from "../database/noting_triggers.ts";
 import { readSetting } from "../database/settings.ts";
 import type { PostgresAddress } from "../postgres/address.ts";
 
@@ -43,7 +44,9 @@ export async function openDatabase(dataDir: string, given?: string): Promise<Clo
   const text = databaseAddress(dataDir, given);
   if (text === undefined) {
     // Of a move that was given up; one that continues, or is complete, has noted its address.
-    allowChanges(join(dataDir, "cloud.db"), () => notedAddress(dataDir) === undefined);
+    const path = join(dataDir, "cloud.db");
+    allowChanges(path, () => notedAddress(dataDir) === undefined);
+    endLapsedNotes(path);
     return SqliteDatabase.open(dataDir);
   }
   if (existsSync(join(dataDir, "cloud.db"))) throw new DatabaseChoiceError(bothText(dataDir));

@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
-import { addonFor, connect, type Database } from "../../../shared/base/store/connect.ts";
-import { toStoreError } from "../../../shared/base/store/store_error.ts";
+import type { Database } from "../../../shared/base/store/connect.ts";
 import { MOVED_TEXT } from "./call_failures.ts";
+import { changeIf } from "./change_if.ts";
 
 const EVENTS = ["INSERT", "UPDATE", "DELETE"] as const;
 
@@ -29,34 +28,9 @@ export function refusesChanges(db: Database): boolean {
  * @throws {StoreError}
  */
 export function allowChanges(path: string, isDue: () => boolean): void {
-  if (!isRefusing(path)) return;
-  try {
-    const db = connect(path, addonFor(path), false);
-    try {
-      db.transaction(() => {
-        if (isDue()) dropTriggers(db);
-      }).immediate();
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    throw toStoreError(error, { name: "cloud", path });
-  }
-}
-
-function isRefusing(path: string): boolean {
-  if (!existsSync(path)) return false;
-  let db: Database | undefined;
-  try {
-    // A connection that may write removes the log when it closes; one that may not leaves it. The
-    // log shows the next start that the last one was cut: it stays as it was.
-    db = connect(path, addonFor(path), existsSync(`${path}-wal`));
-    return refusesChanges(db);
-  } catch {
-    return false; // who opens it says what is wrong
-  } finally {
-    db?.close();
-  }
+  changeIf(path, refusesChanges, (db) => {
+    if (isDue()) dropTriggers(db);
+  });
 }
 
 function dropTriggers(db: Database): void {
