@@ -71,13 +71,14 @@ async function moveTo(
     ? SqliteSource.openRetired(dataDir)
     : await SqliteSource.open(dataDir);
   if (!source) throw takenBack(dataDir, address);
+  let compared: number | undefined;
   if (state !== "complete") {
     const isFollowed = !isBegun && state === "copying" && await source.follow(target, deps);
     if (state === "empty" || !isBegun && !isFollowed) await target.begin();
     faultPoint("move.begun");
     await writeNotedAddress(dataDir, address.shown);
     // What was copied and compared while it was served is not read once more.
-    if (isFollowed && isServed) await source.compareCounts(target);
+    if (isFollowed && isServed) compared = await source.compareCounts(target);
     else await copyTables(source.tables, source, target, deps);
     faultPoint("move.compared");
     deps.progress("checking references between rows");
@@ -88,7 +89,7 @@ async function moveTo(
     await target.finish(counted);
     faultPoint("move.finished");
   }
-  const rows = await countRows(source.tables, source);
+  const rows = compared ?? await countRows(source.tables, source);
   const tables = source.tables.length;
   source[Symbol.dispose]();
   const kept = join(resolve(dataDir), KEPT);

@@ -141,13 +141,18 @@ async function isBegun(target: PostgresTarget, table: Table): Promise<boolean> {
   return isComplete || after !== undefined;
 }
 
-/** @throws {StoreError} where both sides have another number of rows of a table */
+/**
+ * @returns how many rows a table has
+ * @throws {StoreError} where both sides have another number of them
+ */
 export async function compareCount(
   table: Table,
   rows: SqliteRows,
   target: PostgresTarget,
-): Promise<void> {
-  if (await target.count(table) !== rows.count(table)) throw notTheSame(table.name);
+): Promise<number> {
+  const count = rows.count(table);
+  if (await target.count(table) !== count) throw notTheSame(table.name);
+  return count;
 }
 
 function sourceOf(rows: SqliteRows): MoveSource {

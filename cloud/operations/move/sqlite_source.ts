@@ -79,9 +79,14 @@ export class SqliteSource implements MoveSource, Disposable {
     }
   }
 
-  /** @throws {StoreError} that names a table with another number of rows there */
-  async compareCounts(target: PostgresTarget): Promise<void> {
-    for (const table of this.tables) await compareCount(table, this.#rows, target);
+  /**
+   * @returns how many rows there are
+   * @throws {StoreError} that names a table with another number of them there
+   */
+  async compareCounts(target: PostgresTarget): Promise<number> {
+    let rows = 0;
+    for (const table of this.tables) rows += await compareCount(table, this.#rows, target);
+    return rows;
   }
 
   /** The last number that a table counted up to, also of a row that is deleted. */
