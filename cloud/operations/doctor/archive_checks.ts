@@ -20,20 +20,22 @@ export interface ArchiveCheck {
   readonly dataDir: string;
   /** What the database names. */
   readonly archived: ArchivedFiles;
+  /** Reads that once more: a cloud that serves removes files meanwhile. */
+  readonly again: () => ArchivedFiles | Promise<ArchivedFiles>;
   /** Where files are besides the folder, as far as is known. */
   readonly objectStorage: S3Settings | "unknown" | undefined;
 }
 
 /** Looks at the size of each file, and not into it. */
 export async function checkArchive(
-  { dataDir, archived, objectStorage }: ArchiveCheck,
+  { dataDir, archived, again, objectStorage }: ArchiveCheck,
   clock: Clock,
 ): Promise<Finding[]> {
   const { files, count } = archived;
   if (count === 0) return [];
-  const wrong: string[] = [];
+  const differ = new Map<string, string>();
   const compare = (id: string, size: number, expected: number) => {
-    if (size !== expected) wrong.push(`${id} has ${size} of ${expected} bytes`);
+    if (size !== expected) differ.set(id, `${id} has ${size} of ${expected} bytes`);
   };
   const elsewhere = new Map<string, number>();
   for (const { id, size } of files) {
@@ -58,21 +60,22 @@ export async function checkArchive(
           compare(id, size, expected);
         }
       }
-      wrong.push(...[...elsewhere.keys()].map((id) => `${id} is missing`));
+      for (const id of elsewhere.keys()) differ.set(id, `${id} is missing`);
     } catch (error) {
       const advice = "correct --blob-store or its keys; files there were not looked at";
       findings.push(failed(CHECK, toError(error).message, advice));
     }
   }
+  const wrong = differ.size > 0 ? await named(differ, again) : [];
   const of = count > files.length
     ? `the first ${files.length} of ${count} files`
     : `${count} files`;
   if (wrong.length > 0) {
-    const named = wrong.slice(0, MOST_NAMED).join(", ");
+    const some = wrong.slice(0, MOST_NAMED).join(", ");
     const others = wrong.length > MOST_NAMED ? `, and ${wrong.length - MOST_NAMED} others` : "";
     findings.unshift(failed(
       CHECK,
-      `${wrong.length} of ${of} are not as they were written: ${named}${others}`,
+      `${wrong.length} of ${of} are not as they were written: ${some}${others}`,
       `put them back into ${FOLDER} from a backup, or from the versions of the object storage; ` +
         "until then calls that need them fail",
     ));
@@ -80,6 +83,22 @@ export async function checkArchive(
   return findings.length > 0
     ? findings
     : [ok(CHECK, `${of} are there, with the size that they had`)];
+}
+
+/** What is said of files that the database still names. */
+async function named(
+  differ: ReadonlyMap<string, string>,
+  again: ArchiveCheck["again"],
+): Promise<string[]> {
+  try {
+    const { files, count } = await again();
+    const ids = new Set(files.map(({ id }) => id));
+    const last = count > files.length ? files.at(-1)?.id : undefined;
+    return [...differ].filter(([id]) => ids.has(id) || last !== undefined && id > last)
+      .map(([, text]) => text);
+  } catch {
+    return [...differ.values()]; // that it cannot be read is for another check
+  }
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
@@ -104,20 +123,26 @@ async function* objectsUntil(last: string | undefined, settings: S3Settings, clo
 
 /** What a cloud on SQLite names; nothing where that cannot be read, which another check reports. */
 export function sqliteArchive(dataDir: string): ArchivedFiles {
-  const path = join(dataDir, "cloud.db");
-  if (!existsSync(path)) return NO_FILES;
-  let db;
+  if (!existsSync(join(dataDir, "cloud.db"))) return NO_FILES;
   try {
-    db = connect(path, addonFor(path), true);
+    return readSqliteArchive(dataDir);
+  } catch {
+    return NO_FILES;
+  }
+}
+
+/** What a cloud on SQLite names. Throws where that cannot be read. */
+export function readSqliteArchive(dataDir: string): ArchivedFiles {
+  const path = join(dataDir, "cloud.db");
+  const db = connect(path, addonFor(path), true);
+  try {
     const files = db.prepare<[number], ArchivedFiles["files"][number]>(
       "SELECT id, size FROM archived_files ORDER BY id LIMIT ?",
     ).all(MOST_FILES);
     const count = db.prepare<[], number>("SELECT count(*) FROM archived_files").pluck().get() ?? 0;
     return { files, count };
-  } catch {
-    return NO_FILES;
   } finally {
-    db?.close();
+    db.close();
   }
 }
 

@@ -13,6 +13,8 @@ export interface PostgresFindings {
   readonly findings: Finding[];
   readonly read: ReadSetting;
   readonly archived: ArchivedFiles;
+  /** Reads that once more. */
+  readonly archivedAgain: () => Promise<ArchivedFiles>;
 }
 
 /** The database of a cloud on PostgreSQL; undefined: this one has SQLite in its folder. */
@@ -40,6 +42,7 @@ export async function checkPostgres(
       ],
       read: (name) => settings.get(name),
       archived,
+      archivedAgain: async () => (await inspectPostgres(address, MOST_FILES)).archived,
     };
   } catch (error) {
     const advice = "machine-cloud cannot serve until this is corrected";
@@ -47,6 +50,7 @@ export async function checkPostgres(
       findings: [failed("database", toError(error).message, advice)],
       read: () => undefined,
       archived: NO_FILES,
+      archivedAgain: () => Promise.resolve(NO_FILES),
     };
   }
 }

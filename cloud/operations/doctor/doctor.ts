@@ -9,7 +9,7 @@ import { systemRandom } from "../../storage/keys/random.ts";
 import { openText } from "../../storage/keys/sealed_text.ts";
 import type { TlsPair } from "../tls/pair.ts";
 import type { S3Settings } from "../../storage/blobs/s3_settings.ts";
-import { checkArchive, sqliteArchive } from "./archive_checks.ts";
+import { checkArchive, readSqliteArchive, sqliteArchive } from "./archive_checks.ts";
 import { failed, type Finding, skipped } from "./check.ts";
 import { checkPostgres } from "./database_checks.ts";
 import {
@@ -55,6 +55,7 @@ export async function examine(options: DoctorOptions, clock: Clock): Promise<Fin
     ...await checkArchive({
       dataDir,
       archived: postgres?.archived ?? sqliteArchive(dataDir),
+      again: postgres?.archivedAgain ?? (() => readSqliteArchive(dataDir)),
       // Who has one has an id for it.
       objectStorage: options.objectStorage ??
         (read("storage_id") === undefined ? undefined : "unknown"),

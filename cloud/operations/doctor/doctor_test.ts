@@ -11,6 +11,8 @@ import { systemRandom } from "../../storage/keys/random.ts";
 import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { TestMailServer } from "../../triggers/mail/mail_server_testing.ts";
 import type { Finding } from "./check.ts";
+import type { ArchivedFiles } from "../../storage/postgres/inspect.ts";
+import { checkArchive } from "./archive_checks.ts";
 import { examine, renderFindings } from "./doctor.ts";
 import { checkFolder } from "./folder_checks.ts";
 import { checkTls } from "./network_checks.ts";
@@ -74,6 +76,27 @@ Deno.test("examine() says what to do about each fault", () =>
       await make();
       assert.match(wrong(await examine({ dataDir }, systemClock), check) ?? "", expected, name);
     }
+  }));
+
+Deno.test("checkArchive() names no file that was removed while it looked", () =>
+  withFolder(async (dataDir) => {
+    const files = ["a", "b", "c"].map((id) => ({ id, size: 9 }));
+    const archived = { files, count: 3 };
+    const found = async (again: () => ArchivedFiles) => {
+      const check = { dataDir, archived, again, objectStorage: undefined };
+      return wrong(await checkArchive(check, systemClock), "old readings");
+    };
+    const rest = files.slice(1);
+    assert.match(await found(() => archived) ?? "", /: 3 of 3 files .*: a is missing, b is/);
+    assert.match(await found(() => ({ files: rest, count: 2 })) ?? "", /: 2 of 3 files .*: b is/);
+    assert.equal(await found(() => ({ files: [], count: 0 })), undefined);
+    // It has more than were read.
+    const part = { files: rest.slice(0, 1), count: 2 };
+    assert.match(await found(() => part) ?? "", /: 2 of 3 files .*: b is missing, c is missing/);
+    const unreadable = () => {
+      throw new Error("unreadable");
+    };
+    assert.match(await found(unreadable) ?? "", /: 3 of 3 files/);
   }));
 
 Deno.test("examine() names files of old readings that are lost or cut", () =>
