@@ -49,7 +49,10 @@ Deno.test({
   async fn() {
     await using objects = await S3Server.start();
     await using server = await PostgresServer.start();
-    const common = { database: server.address("pool=4"), objectStorage: objects.settings() };
+    const common = {
+      ...{ database: server.address("pool=4"), objectStorage: objects.settings() },
+      queryLimitMs: 60_000,
+    };
     await using first = await TestCloud.open(common);
     await using second = await TestCloud.open({ ...common, nodeOf: first });
     await waitFor(() => first.services.nodes.members().length === 2, DEADLINE);
