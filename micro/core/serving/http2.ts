@@ -1,4 +1,5 @@
 import {
+  badSize,
   decodeSettings,
   encodeFrame,
   encodeNumberFrame,
@@ -49,7 +50,7 @@ interface Stream {
 export class Http2Connection {
   #frames: FrameCutter | undefined = new FrameCutter(
     (...frame) => this.#frame(...frame),
-    // One more than has to be: buffers of another size are not kept for later.
+    // One more than is allowed: buffers of another size are not kept for later.
     FRAME_BYTES + 1,
   );
   readonly #hpack = new HpackDecoder();
@@ -114,6 +115,7 @@ export class Http2Connection {
   }
 
   #frame(type: number, flags: number, id: number, payload: Uint8Array): void {
+    if (payload.length > FRAME_BYTES) throw badSize("large", payload.length);
     if (this.#block && type !== FrameType.continuation) {
       throw broken("headers are interrupted by another frame");
     }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { encodeFrame, Flag, FrameType, PREFACE } from "../../../shared/rpc/h2/frames.ts";
+import { encodeFrame, ErrorCode, Flag, FrameType, PREFACE } from "../../../shared/rpc/h2/frames.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
 import { Machine } from "../machine.ts";
 import { fakes } from "../models/fakes.ts";
@@ -238,4 +238,21 @@ Deno.test("frames that carry nothing end a connection, unless they come slowly",
     events?.onData(floods.ping);
   }
   assert.ok(!over(), "ten pings a second");
+});
+
+Deno.test("a frame of one byte more than the limit ends a connection, the largest one does not", async () => {
+  for (const [size, ends] of [[16_384, false], [16_385, true]] as const) {
+    for (const pieces of [1, 2]) {
+      const { host } = await served();
+      const { events, written, over } = host.dial();
+      events?.onData(concat([PREFACE, signIn(1)]));
+      const data = frame(FrameType.data, 0, 1, new Uint8Array(size));
+      const middle = pieces === 1 ? 0 : size - 100;
+      events?.onData(data.slice(0, middle));
+      events?.onData(data.slice(middle));
+      assert.equal(over(), ends, `${size} bytes in ${pieces} pieces`);
+      const code = concat([...written]).at(-1);
+      if (ends) assert.equal(code, ErrorCode.frameSizeError);
+    }
+  }
 });
