@@ -70,6 +70,10 @@ export const TOOLS = {
   wget: tool("wget", "wget"),
   wixl: tool("wixl msibuild msiinfo msiextract", "wixl msitools"),
   wpa_supplicant: tool("wpa_supplicant", "wpasupplicant"),
+  xtensa: tool(
+    "xtensa-lx106-elf-gcc /usr/include/newlib/stdio.h",
+    "gcc-xtensa-lx106 libnewlib-dev",
+  ),
   xvfb: tool("Xvfb", "xvfb"),
   zsh: tool("zsh", "zsh"),
 } as const satisfies Readonly<Record<string, Tool>>;

@@ -79,6 +79,16 @@ async function forRiscv(folder: string): Promise<Compile> {
   return (args) => compile(["-Os", "-c", ...args, "-o", join(folder, `${crypto.randomUUID()}.o`)]);
 }
 
+/**
+ * For an Xtensa, by the compiler of the ESP8266: the instructions that it shares with the chip here, with
+ * the headers of newlib in place of the kit's.
+ */
+const forXtensa = (folder: string): Compile => (args) =>
+  run("xtensa-lx106-elf-gcc", [
+    ..."-mlongcalls -Os -c -idirafter /usr/include/newlib".split(" "),
+    ...[...args, "-o", join(folder, `${crypto.randomUUID()}.o`)],
+  ]);
+
 /** Compiles a source. @throws Error with what the compiler said */
 async function checks(folder: string, compile: Compile): Promise<(file: string) => Promise<void>> {
   await writeKit(join(folder, "kit"));
@@ -103,22 +113,28 @@ async function checks(folder: string, compile: Compile): Promise<(file: string) 
   };
 }
 
+async function compileAll(folder: string, compile: Compile): Promise<void> {
+  const files = await Promise.all(
+    ["esp32/main", "device", "native"].map((below) => sourcesOf(join(ROOT, "micro/hosts", below))),
+  );
+  assert.ok(files.every((each) => each.length > 0));
+  await forEachAtOnce(files.flat(), await checks(folder, compile));
+}
+
 Deno.test({
   name: "ESP32 host: every source compiles against the declarations of the kit",
   ignore,
   fn: () =>
     inFolder(async (folder) => {
-      const compilers = [forArm, await forRiscv(folder)];
-      const files = await Promise.all(
-        ["esp32/main", "device", "native"].map((below) =>
-          sourcesOf(join(ROOT, "micro/hosts", below))
-        ),
-      );
-      assert.ok(files.every((each) => each.length > 0));
-      for (const compile of compilers) {
-        await forEachAtOnce(files.flat(), await checks(folder, compile));
-      }
+      await compileAll(folder, forArm);
+      await compileAll(folder, await forRiscv(folder));
     }),
+});
+
+Deno.test({
+  name: "ESP32 host: every source compiles for an Xtensa likewise",
+  ignore: ignoreBecause(import.meta.url, missingTools("xtensa") ?? await noSourcesBecause()),
+  fn: () => inFolder((folder) => compileAll(folder, forXtensa(folder))),
 });
 
 Deno.test({
