@@ -21,9 +21,18 @@ import { atATime, type Group, GROUPS, SIDE_BY_SIDE } from "./groups.ts";
 import { makeMemoryFolder, removeMemoryFolder } from "./memory_folder.ts";
 import { parseSkips, skipLines } from "./skips.ts";
 import { InTurn } from "./in_turn.ts";
-import { countedAgain, filesToRunAgain, flakyLines, passedAgain } from "./second_run.ts";
+import {
+  type Again,
+  countedAgain,
+  filesToRunAgain,
+  flakyLines,
+  isExplained,
+  type Ran,
+  secondLook,
+} from "./second_run.ts";
 import { countLine, type GroupResult, parseSummary, total } from "./summary.ts";
 import {
+  filesOfUncaught,
   inTheirFiles,
   parseReport,
   type TimedTest,
@@ -87,7 +96,8 @@ async function main(): Promise<number> {
   const run: Run = { filter: values.filter, folder, temporary: memory, output, env };
   const results: GroupResult[] = [];
   const tests: TimedTest[] = [];
-  let again: readonly TimedTest[] = [];
+  const uncaught: string[] = [];
+  let again: Again = { flaky: [], caught: [], late: 0 };
   const begun = performance.now();
   try {
     if (
@@ -98,21 +108,26 @@ async function main(): Promise<number> {
     await Promise.all(groups.map(async (group, at) => {
       const paths = await existing(group.paths, positionals.length > 0);
       if (paths.length > 0) {
-        const { tests: ran, ...result } = await runGroup({ ...group, paths }, run, at);
-        results.push(result);
-        tests.push(...ran);
+        const ran = await runGroup({ ...group, paths }, run, at);
+        results.push(ran);
+        tests.push(...ran.tests);
+        uncaught.push(...ran.uncaught);
       }
       run.output.end(at);
     }));
-    const files = Deno.env.get("CI") === "true" ? filesToRunAgain(tests, total(results)) : [];
+    const first = { tests, uncaught };
+    const files = Deno.env.get("CI") === "true" ? filesToRunAgain(first, total(results)) : [];
     if (files.length > 0) {
       process.stdout.write(`\nonce more, alone: ${files.join(" ")}\n`);
       const second = await runGroup({ paths: files }, run, groups.length);
-      // An error outside of a test is nobody's: then nothing passed.
-      const failed = second.tests.filter((test) => test.failed).length;
-      if (total([second]).failed === failed) again = passedAgain(tests, second.tests);
+      // Of a file that cannot be loaded, or of a run that was cut off, nothing passed.
+      if (isExplained(second, total([second]))) again = secondLook(first, second);
     }
-    await showTimes(tests, (performance.now() - begun) / 1_000, values.docs ?? false);
+    await showTimes(
+      tests.filter(({ cancelled }) => !cancelled),
+      (performance.now() - begun) / 1_000,
+      values.docs ?? false,
+    );
     const told = await Deno.readTextFile(skips(run)).catch(() => "");
     for (const line of database?.skipped ?? []) process.stdout.write(`${line}\n`);
     for (const line of skipLines(parseSkips(told))) process.stdout.write(`${line}\n`);
@@ -152,12 +167,11 @@ async function existing(paths: string[], required: boolean): Promise<string[]> {
   return kept;
 }
 
-/** @returns also the tests that ran. */
 async function runGroup(
   group: Group,
   run: Run,
   at: number,
-): Promise<GroupResult & { tests: TimedTest[] }> {
+): Promise<GroupResult & Ran> {
   const { paths, parallel } = group;
   const jobs = atATime(group, navigator.hardwareConcurrency, Deno.systemMemoryInfo().available);
   // A filter in slashes is a regular expression, which marks cannot be made to match.
@@ -214,7 +228,10 @@ async function runGroup(
   clearTimeout(timer);
   const xml = await Deno.readTextFile(report(run, at)).catch(() => "");
   const tests = inTheirFiles(parseReport(xml), output);
-  return { summary: parseSummary(output), exitCode: code, tests };
+  return {
+    ...{ summary: parseSummary(output), exitCode: code },
+    ...{ tests, uncaught: filesOfUncaught(output) },
+  };
 }
 
 /** Makes entries for the tests in folders. @returns their paths. */

@@ -8,6 +8,8 @@ export interface TimedTest {
   readonly name: string;
   readonly seconds: number;
   readonly failed: boolean;
+  /** It did not run, as an error outside of a test ended its bunch. */
+  readonly cancelled?: true;
 }
 
 /** The tests of a folder of the second level, `shared/rpc`. */
@@ -31,6 +33,7 @@ export function parseReport(xml: string): TimedTest[] {
     name: unescape(name),
     seconds: Number(time),
     failed: body.includes("<failure"),
+    ...(body.includes('<error message="Cancelled"') ? { cancelled: true as const } : {}),
     ran: !body.includes("<skipped"),
   }));
   const whole = new Set(found.map(({ file, name }) => `${file} ${name}`));
@@ -38,7 +41,7 @@ export function parseReport(xml: string): TimedTest[] {
   const isStep = ({ file, name }: TimedTest) =>
     [...name.matchAll(/ > /g)].some(({ index }) => whole.has(`${file} ${name.slice(0, index)}`));
   return found.filter((test) => test.ran && !isStep(test))
-    .map(({ file, name, seconds, failed }) => ({ file, name, seconds, failed }));
+    .map(({ ran: _, ...test }) => test);
 }
 
 /**
@@ -62,6 +65,12 @@ function printedFiles(output: string): Map<string, string> {
     if (name !== undefined && file !== "" && !files.has(name.trim())) files.set(name.trim(), file);
   }
   return files;
+}
+
+/** The file whose tests ran at each error outside of a test. */
+export function filesOfUncaught(output: string): string[] {
+  const line = /^Uncaught error from (?:\.\/)?(\S+) FAILED$/gm;
+  return [...stripVTControlCharacters(output).matchAll(line)].map(([, file = ""]) => file);
 }
 
 /** Adds up by folder, the longest first. */

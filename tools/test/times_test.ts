@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  filesOfUncaught,
   folderTimes,
   inTheirFiles,
   parseReport,
@@ -37,8 +38,22 @@ Deno.test("parseReport() reads what ran, without steps", () => {
   ]);
 });
 
+Deno.test("parseReport() tells what an error outside of a test cancelled", () => {
+  const head = '<testcase name="b" classname="./c_test.ts" time="0.000" line="1" col="6">';
+  const [test] = parseReport(`${head}\n  <error message="Cancelled"/>\n</testcase>`);
+  const expected = { file: "c_test.ts", name: "b", seconds: 0, failed: false, cancelled: true };
+  assert.deepEqual(test, expected);
+});
+
 Deno.test("parseReport() finds nothing when there is no report", () => {
   assert.deepEqual(parseReport(""), []);
+});
+
+Deno.test("filesOfUncaught() finds the file at each error outside of a test", () => {
+  const output = "\x1b[31mUncaught error from ./a/b_test.ts \x1b[0mFAILED\n" +
+    "./a/b_test.ts => two ... cancelled (0ms)\nUncaught error from a/c_test.ts FAILED\n" +
+    "./a/b_test.ts (uncaught error)\n";
+  assert.deepEqual(filesOfUncaught(output), ["a/b_test.ts", "a/c_test.ts"]);
 });
 
 Deno.test("inTheirFiles() finds the file of a test that a helper registered", () => {

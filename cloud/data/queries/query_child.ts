@@ -85,6 +85,7 @@ export class QueryChild {
     const deadline = clock.setTimer(limitMs, () => end({ kind: "too-slow" }));
     const leave = () => end({ kind: "failed", message: "its caller left" });
     signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
     const watch = setInterval(() => {
       if (residentBytes(this.process.pid) <= limitBytes) return;
       const message = "the query needed too much memory and was terminated; narrow it";

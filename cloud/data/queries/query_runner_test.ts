@@ -80,19 +80,34 @@ Deno.test("QueryRunner.run() tells the log and not its caller which database it 
 });
 
 Deno.test("QueryRunner.run() lets two of an organisation run, some wait, and refuses more", async () => {
-  await withRunner({ limitMs: 5_000 }, async (runner) => {
-    const slow = [1, 2].map(() => codeOf(runner.run(sql(ENDLESS), NOBODY)));
-    const waiting = Array.from({ length: 32 }, () => runner.run(sql("SELECT 1 AS one"), NOBODY));
+  await withRunner({ limitMs: 120_000 }, async (runner) => {
+    const leaving = new AbortController();
+    const slow = [1, 2].map(() => codeOf(runner.run(sql(ENDLESS), leaving.signal)));
+    const waiting = Promise.allSettled(
+      Array.from({ length: 32 }, () => runner.run(sql("SELECT 1 AS one"), NOBODY)),
+    );
     assert.equal(await codeOf(runner.run(sql("SELECT 1"), NOBODY)), Code.ResourceExhausted);
     let slowEnded = false;
     void Promise.race(slow).then(() => slowEnded = true);
     const other = { ...sql("SELECT 1"), scope: { orgId: "other", grants: [] } };
     assert.equal((await runner.run(other, NOBODY)).length, 1);
     assert.equal(slowEnded, false, "another organisation doesn't wait for them");
-    assert.deepEqual(await Promise.all(slow), [Code.DeadlineExceeded, Code.DeadlineExceeded]);
-    const answers = await Promise.all(waiting);
-    assert.ok(answers.every((documents) => documents.length === 1));
+    leaving.abort();
+    assert.deepEqual(await Promise.all(slow), [Code.Unavailable, Code.Unavailable]);
+    for (const answer of await waiting) {
+      assert.equal(answer.status === "fulfilled" ? answer.value.length : String(answer.reason), 1);
+    }
     assert.equal((await runner.run(sql("SELECT 1"), NOBODY)).length, 1);
+  });
+});
+
+Deno.test("QueryRunner.run() ends a query whose caller left while the process started", async () => {
+  await withRunner({ limitMs: 20_000 }, async (runner) => {
+    const leaving = new AbortController();
+    const query = codeOf(runner.run(sql(ENDLESS), leaving.signal));
+    await Promise.resolve(); // it has its turn
+    leaving.abort();
+    assert.equal(await query, Code.Unavailable);
   });
 });
 
