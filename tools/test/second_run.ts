@@ -4,7 +4,7 @@ import type { Counts } from "./summary.ts";
 import type { TimedTest } from "./times.ts";
 
 /** More files than this have a cause in common, which a second run would only hide. */
-const MOST_FILES = 4;
+const MOST_FILES = 10;
 
 /** What a run left to look at. */
 export interface Ran {
