@@ -15,6 +15,7 @@ import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
+import { freePort } from "../../shared/test_tools/free_port.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { sharedBrowser } from "./shared_browser.ts";
@@ -59,7 +60,7 @@ export class ConsoleRig implements AsyncDisposable {
     const dataDir = await Deno.makeTempDir({ prefix: "machine-console-" });
     opened.defer(() => Deno.remove(dataDir, { recursive: true }));
     const made = await bootstrapped(dataDir);
-    const cloud = await cloudIn(dataDir, 0, options);
+    const cloud = await cloudIn(dataDir, freePort(), options);
     const running = { cloud };
     opened.defer(() => running.cloud.close({ graceMs: 1_000 }));
     const browser = await (hasOwnBrowser ? launchBrowser() : sharedBrowser());

@@ -17,6 +17,7 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { RtcPeer, RtcPeers } from "../../../shared/rtc/webrtc/peer.ts";
 import { weriftPeers } from "../../../shared/rtc/webrtc/werift_peers.ts";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
 import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
@@ -38,7 +39,7 @@ class Rig implements AsyncDisposable {
   readonly #end = new AbortController();
   readonly #running: Promise<void>[] = [];
   readonly #connections: CloudConnection[] = [];
-  #port = 0;
+  readonly #port = freePort();
 
   private constructor(private readonly dir: string) {}
 
@@ -59,7 +60,6 @@ class Rig implements AsyncDisposable {
       hostname: "localhost",
       iceServers: [],
     }, deps);
-    this.#port = this.cloud.address.port;
   }
 
   connection(credentials: CloudCredentials, http2 = true): CloudConnection {

@@ -2,6 +2,7 @@
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { TestAuthority } from "../../triggers/delivery/certificates_testing.ts";
 import { CUT } from "./kubelet_testing.ts";
 import { type Kind, TestCluster, type TestObject } from "./cluster_testing.ts";
@@ -30,7 +31,7 @@ export class TestApiServer implements AsyncDisposable {
   /** What went wrong in here: a test with any fails. */
   readonly #faults: string[] = [];
   #server: Deno.HttpServer<Deno.NetAddr> | undefined;
-  #port = 0;
+  readonly #port = freePort();
 
   private constructor(
     readonly cluster: TestCluster,
@@ -94,7 +95,6 @@ export class TestApiServer implements AsyncDisposable {
       },
       (request) => this.#answer(request),
     );
-    this.#port = this.#server.addr.port;
   }
 
   /** Nobody listens any more, and streams break. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { isPublicAddress, type Resolve, systemResolve } from "./address_guard.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
 import { TestListener, TestReceiver } from "./receiver_testing.ts";
@@ -247,10 +248,7 @@ Deno.test("WebhookSender.send() tries again later when the receiver resets or is
   assert.equal(reset.statusCode, undefined);
   assert.equal(server.connections, 1);
 
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  const away = await send(`http://127.0.0.1:${port}/`);
+  const away = await send(`http://127.0.0.1:${freePort()}/`);
   assert.equal(away.kind, "retryable");
   assert.match(away.kind === "retryable" ? away.error : "", /refused/i);
 

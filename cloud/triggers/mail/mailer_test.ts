@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { defaultSender, Mailer, MailError } from "./mailer.ts";
 import { TestMailServer } from "./mail_server_testing.ts";
 
@@ -103,10 +104,7 @@ Deno.test("Mailer.send() tells what may be tried again from what may not", async
 });
 
 Deno.test("Mailer.send() is to be tried again when the server is away", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  await withMailer(`smtp://127.0.0.1:${port}`, async (mailer) => {
+  await withMailer(`smtp://127.0.0.1:${freePort()}`, async (mailer) => {
     const error = await failureOf(mailer.send(mail));
     assert.equal(error.isRetryable, true);
     assert.equal(error.statusCode, undefined);

@@ -4,6 +4,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { decode, encode, type Packet, streamDecode, streamEncode } from "dns-packet";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import type { HostPort } from "./targets.ts";
 
 export interface TestServer extends AsyncDisposable {
@@ -25,14 +26,15 @@ export async function dnsServer(known = true): Promise<TestServer> {
       answers: known ? [{ type: "A" as const, name, data: "192.0.2.7" }] : [],
     };
   };
-  const udp = await boundSocket((message, reply) => reply(encode(answer(decode(message)))));
+  const port = freePort();
+  const udp = await boundSocket((message, reply) => reply(encode(answer(decode(message)))), port);
   const tcp = createServer((socket) => {
     socket.on("error", () => {}); // The client hung up.
     socket.on("data", (data: Buffer) => socket.end(streamEncode(answer(streamDecode(data)))));
   });
-  tcp.listen(udp.address().port, LOOPBACK);
+  tcp.listen(port, LOOPBACK);
   await once(tcp, "listening");
-  return server(udp.address().port, () => {
+  return server(port, () => {
     udp.close();
     tcp.close();
   });
@@ -61,15 +63,16 @@ export async function stunTcpServer(seen: HostPort): Promise<TestServer> {
 
 /** Takes everything and says nothing. */
 export async function silentServer(): Promise<TestServer> {
-  const udp = await boundSocket(() => {});
+  const port = freePort();
+  const udp = await boundSocket(() => {}, port);
   const tcp = createServer((socket) => {
     socket.on("error", () => {});
     socket.on("end", () => socket.end());
     socket.resume();
   });
-  tcp.listen(udp.address().port, LOOPBACK);
+  tcp.listen(port, LOOPBACK);
   await once(tcp, "listening");
-  return server(udp.address().port, () => {
+  return server(port, () => {
     udp.close();
     tcp.close();
   });
@@ -91,13 +94,14 @@ function stunAnswer(request: Buffer, { host, port }: HostPort): Buffer {
 
 async function boundSocket(
   onMessage: (message: Buffer, reply: (answer: Buffer) => void) => void,
+  port = 0,
 ): Promise<Socket> {
   const socket = createSocket("udp4");
   socket.on(
     "message",
     (message, from) => onMessage(message, (answer) => socket.send(answer, from.port, from.address)),
   );
-  socket.bind(0, LOOPBACK);
+  socket.bind(port, LOOPBACK);
   await once(socket, "listening");
   return socket;
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { memoryLogger } from "../../../shared/log/memory_logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { AttributeError } from "../../resources/graph/attributes.ts";
 import type { Sensor } from "../../resources/graph/resource.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
@@ -73,9 +74,7 @@ Deno.test("httpSensorModel() tells address and status without what is secret", (
   ));
 
 Deno.test("httpSensorModel() names the address and why when nobody listens there", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
+  const port = freePort();
   const sensor = await build({ url: `http://ann:s3cret@127.0.0.1:${port}/?k=s3cret` });
   await assert.rejects(read(sensor), (error: Error) => {
     assert.match(error.message, new RegExp(`^GET http://127.0.0.1:${port}/: .*refused`));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import { ptyPair } from "../serial/testing.ts";
 import { crc16, RTU_FRAMING, TCP_FRAMING } from "./frames.ts";
@@ -98,7 +99,7 @@ Deno.test("modbus sensor has a problem until its device answers again, also when
 });
 
 Deno.test("modbus sensor says what a device refuses and when it does not answer", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: freePort() });
   const accepted = listener.accept();
   const { port } = listener.addr as Deno.NetAddr;
   const it = await sensor({

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import mqtt from "mqtt";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import type { Sensor } from "../../resources/graph/resource.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
@@ -13,9 +14,7 @@ const DEADLINE = { deadlineMs: 60_000 };
 
 /** A broker on a free port, for one user. */
 async function startBroker(dir: string) {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
+  const port = freePort();
   const passwords = join(dir, "passwords");
   await new Deno.Command("mosquitto_passwd", { args: ["-b", "-c", passwords, "me", "secret"] })
     .output();

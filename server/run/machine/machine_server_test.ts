@@ -23,6 +23,7 @@ import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { Machine } from "./testing.ts";
 
 const PART = "3f2c1a5e-0000-4000-8000-000000000001";
@@ -43,7 +44,7 @@ class ScriptedCloud {
 
   private constructor(readonly server: RpcServer) {}
 
-  static async start(port = 0): Promise<ScriptedCloud> {
+  static async start(port = freePort()): Promise<ScriptedCloud> {
     const router = new RpcRouter();
     const server = await RpcServer.start({ router, listen: { hostname: "127.0.0.1", port } });
     const cloud = new ScriptedCloud(server);

@@ -8,6 +8,7 @@ import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { Tunnels } from "./tunnels.ts";
 
 const DEADLINE = { deadlineMs: 60_000 };
@@ -164,9 +165,7 @@ Deno.test("open() ends when its port is no longer one of the configuration's", a
 
 Deno.test("open() says when nothing listens at the port", async () => {
   await using machine = await setUp(echo);
-  const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = closed.addr;
-  closed.close();
+  const port = freePort();
   machine.tunnels.setEndpoints([{ port }]);
   assert.match(
     await failure(machine.robot.tunnel(messages(port, "x"))),

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { SensorService } from "../../gen/viam/component/sensor/v1/sensor_pb.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
+import { freePort } from "../../test_tools/free_port.ts";
 import { AddressList } from "./address_list.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./connection_limits.ts";
 import { Edge } from "./edge.ts";
@@ -181,9 +182,7 @@ Deno.test("RpcServer takes a PROXY header in pieces, once, and loses nothing beh
 });
 
 Deno.test("createGrpcTransport() reports an address where nothing listens as UNAVAILABLE", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
+  const port = freePort();
   const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` });
   const error = await rejection(createClient(SensorService, transport).getReadings({}));
   assert.equal(error.code, Code.Unavailable);

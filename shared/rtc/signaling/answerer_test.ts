@@ -13,6 +13,7 @@ import { createWebTransport } from "../../rpc/client/fallback/web_transport.ts";
 import { type Clock, systemClock } from "../../base/time/clock.ts";
 import { FakeClock } from "../../base/time/fake_clock.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
+import { freePort } from "../../test_tools/free_port.ts";
 import type { RtcPeer } from "../webrtc/peer.ts";
 import { Answerer } from "./answerer.ts";
 import type { AnsweredCall, AnswererOptions } from "./answerer_options.ts";
@@ -33,7 +34,7 @@ class Rig implements AsyncDisposable {
   queue!: CallQueue;
   readonly #clock: Clock;
   #server: RpcServer | undefined;
-  #port = 0;
+  readonly #port = freePort();
   #running: Promise<void> = Promise.resolve();
   readonly #transports: (Transport & { close(): void })[] = [];
 
@@ -87,7 +88,6 @@ class Rig implements AsyncDisposable {
       router: new RpcRouter().service(SignalingService, service),
       listen: { hostname: "127.0.0.1", port: this.#port },
     });
-    this.#port = this.#server.address.port;
   }
 
   /** The signaller is gone at once, as when it is killed. */

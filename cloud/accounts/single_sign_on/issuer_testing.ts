@@ -7,6 +7,7 @@ import {
   SignJWT,
   UnsecuredJWT,
 } from "jose";
+import { freePort } from "../../../shared/test_tools/free_port.ts";
 
 /** What the issuer does wrong, for tests; left out: nothing. */
 export interface Misdeeds {
@@ -35,7 +36,7 @@ export class FakeIssuer implements AsyncDisposable {
   readonly clientSecret = "issuer secret/with:odd chars";
   readonly #codes = new Map<string, URLSearchParams>();
   #server: Deno.HttpServer<Deno.NetAddr> | undefined;
-  #port = 0;
+  readonly #port = freePort();
 
   private constructor(
     private readonly key: CryptoKey,
@@ -62,7 +63,6 @@ export class FakeIssuer implements AsyncDisposable {
       { hostname: "127.0.0.1", port: this.#port, onListen: () => {} },
       (request) => this.#answer(request),
     );
-    this.#port = this.#server.addr.port;
   }
 
   async down(): Promise<void> {
