@@ -33,7 +33,7 @@ async function addFiles(root: string, folder: string, found: string[]): Promise<
  * Divides files into bunches of neighbours, which import much the same: each is of one folder of the
  * first level, and within it they are about as large.
  *
- * @param most how many files a bunch has at most; an error outside of a test ends all of its bunch.
+ * @param most how many files a bunch has at most.
  * @param alone files that are a bunch each.
  */
 export function bunches(
@@ -71,11 +71,12 @@ export async function writeEntries(
   root: string,
   bunches: readonly (readonly string[])[],
   filter: string | undefined,
+  hangMs?: number,
 ): Promise<string[]> {
   await Deno.mkdir(folder, { recursive: true });
   return await Promise.all(bunches.map(async (files, at) => {
     const path = join(folder, `bunch-${at}.mjs`);
-    await Deno.writeTextFile(path, entryText(root, files, filter));
+    await Deno.writeTextFile(path, entryText(root, files, filter, hangMs));
     return path;
   }));
 }
@@ -86,21 +87,60 @@ export const ENTRY = /\S*\bbunch-\d+\.mjs/;
 export const MARK =
   /^(?:(\S*\bbunch-\d+\.mjs) => )?tests of (\S+test\.[cm]?[jt]sx?)(?: .*)? \.\.\. /;
 
+/** A test in which an error strayed, and that then hangs, ends its bunch after this. */
+const HANG_MS = 120_000;
+
+/**
+ * What nobody catches fails the test in which it comes: it would end the process, and with it the
+ * tests of all other files of the bunch.
+ */
+const straysText = (hangMs: number) =>
+  `const strays = [];
+let hangs;
+const types = ["error", "unhandledrejection"];
+const onStray = (event) => {
+  event.preventDefault();
+  const error = event.type === "error" ? event.error : event.reason;
+  console.error("nobody caught", error);
+  strays.push(error);
+  hangs ??= setTimeout(() => {
+    for (const type of types) removeEventListener(type, onStray);
+    throw error;
+  }, ${hangMs});
+  Deno.unrefTimer(hangs);
+};
+for (const type of types) addEventListener(type, onStray);
+const throwStrays = async () => {
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  clearTimeout(hangs);
+  hangs = undefined;
+  if (strays.length > 0) throw new AggregateError(strays.splice(0), "errors that nobody caught");
+};
+Deno.test.afterEach(throwStrays);
+Deno.test.afterAll(throwStrays);
+`;
+
 /**
  * An entry: before the tests of each file a mark, for `BunchOutput`, and in place of a file that
  * cannot be loaded a test that fails.
  *
  * @param filter only tests with this text in their name run; marks have it, too.
  */
-export function entryText(root: string, files: readonly string[], filter = ""): string {
+export function entryText(
+  root: string,
+  files: readonly string[],
+  filter = "",
+  hangMs = HANG_MS,
+): string {
   const text = (value: string) => JSON.stringify(`${value} ${filter}`.trimEnd());
-  return files.map((file) =>
-    `Deno.test.ignore(${text(`tests of ${file}`)}, () => {});
+  return straysText(hangMs) +
+    files.map((file) =>
+      `Deno.test.ignore(${text(`tests of ${file}`)}, () => {});
 try {
   await import(${JSON.stringify(pathToFileURL(join(root, file)).href)});
 } catch (error) {
   Deno.test(${text(`${file} cannot be loaded`)}, () => { throw error; });
 }
 `
-  ).join("");
+    ).join("");
 }

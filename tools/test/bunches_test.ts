@@ -34,9 +34,13 @@ const FILES = {
   "b/c/syntax_test.ts": `const x = ;`,
   "b/c/testing.ts": `throw new Error("is no test");`,
   "b/node_modules/other_test.ts": `throw new Error("is not ours");`,
-  "b/stray_test.ts": `
-    Deno.test("strays", () => new Promise(() => setTimeout(() => { throw new Error("away"); })));
+  "b/hang_test.ts": `
+    Deno.test("hangs", () => new Promise(() => setInterval(() => { throw new Error("on"); }, 1)));
     Deno.test("comes later", () => {});`,
+  "b/c/stray_test.ts": `
+    Deno.test("strays", () => { setTimeout(() => { throw new Error("away"); }); });
+    Deno.test("rejects", () => { Promise.reject(new Error("late")); });
+    Deno.test("comes then", () => {});`,
 };
 
 async function runInBunches(
@@ -49,7 +53,7 @@ async function runInBunches(
       await Deno.writeTextFile(join(root, file), text);
     }
     const files = await testFiles(root, ["a", "b"]);
-    const entries = await writeEntries(join(root, "entries"), root, bunches(files, 9), filter);
+    const entries = await writeEntries(join(root, "entries"), root, bunches(files, 9), filter, 500);
     const report = join(root, "report.xml");
     const filtering = filter === undefined ? [] : [`--filter=${filter}`];
     const { stdout } = await new Deno.Command(Deno.execPath(), {
@@ -82,12 +86,16 @@ Deno.test("BunchOutput names the file of each test, of what is not loaded and wh
   has(/^\.\/b\/c\/missing_test\.ts => b\/c\/missing_test\.ts cannot be loaded \.\.\. FAILED /m);
   has(/^\.\/b\/c\/syntax_test\.ts => b\/c\/syntax_test\.ts cannot be loaded \.\.\. FAILED /m);
   has(/at \/b\/c\/syntax_test\.ts:1:11/);
-  has(/^Uncaught error from \.\/b\/stray_test\.ts FAILED$/m);
-  has(/^\.\/b\/stray_test\.ts => comes later \.\.\. cancelled /m);
+  has(/^\.\/b\/c\/stray_test\.ts => strays \.\.\. FAILED /m);
+  has(/^\.\/b\/c\/stray_test\.ts => rejects \.\.\. FAILED /m);
+  has(/errors that nobody caught\n +Error: away/);
+  has(/^\.\/b\/c\/stray_test\.ts => comes then \.\.\. ok /m);
+  has(/^Uncaught error from \.\/b\/hang_test\.ts FAILED$/m);
+  has(/^\.\/b\/hang_test\.ts => comes later \.\.\. cancelled /m);
   assert.equal(output.split("loaded once").length, 2);
   const { passed, failed, skipped } = parseSummary(output)!;
-  assert.deepEqual({ passed, skipped }, { passed: 2, skipped: 1 });
-  assert.ok(failed >= 4);
+  assert.deepEqual({ passed, skipped }, { passed: 3, skipped: 1 });
+  assert.ok(failed >= 6);
   const files = inTheirFiles(parseReport(xml), output).map(({ file, name }) => `${file} ${name}`);
   assert.ok(files.includes("a/one_test.ts of a helper"), files.join("\n"));
   assert.ok(files.includes("a/two_test.ts of a helper again"), files.join("\n"));
