@@ -90,7 +90,7 @@ export class TestCloud implements AsyncDisposable {
   ): Promise<TestCloud> {
     const { clock: hostClock = systemClock, packageLimitBytes = 1_000_000 } = options;
     const clock = new SharedClock(hostClock, memoryLogger("time"));
-    const { fileLimitBytes = 10_000_000, queryLimitMs } = options;
+    const { fileLimitBytes = 10_000_000, queryLimitMs = 90_000 } = options;
     const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
     if (options.nodeOf) {
       await Deno.copyFile(options.nodeOf.path("cloud.key"), join(dataDir, "cloud.key"));
