@@ -103,10 +103,10 @@ export class LeafletMap {
     this.#map.setView([latitude, longitude], zoom);
   }
 
-  /** Shows all these places. */
+  /** Shows all these places, at once. */
   fit(places: readonly { readonly latitude: number; readonly longitude: number }[]): void {
     const all = L.latLngBounds(places.map(({ latitude, longitude }) => [latitude, longitude]));
-    this.#map.fitBounds(all, { padding: [48, 48], maxZoom: 12 });
+    this.#map.fitBounds(all, { padding: [48, 48], maxZoom: 12, animate: false });
   }
 
   /** What is seen. */

@@ -20,6 +20,8 @@ consoleTest(
     await page.getByText("No machine says where it is").waitFor();
 
     await at("munich-1", 48.14, 11.58);
+    await page.getByText("1 machine in this part").waitFor();
+    // Those that come later, far away, are in view as long as nobody chose a part.
     await at("munich-2", 48.14, 11.58);
     await at("augsburg", 48.37, 10.9);
     const sydney = await at("sydney", -33.87, 151.21);
