@@ -37,6 +37,8 @@ const COMPARE_EVERY_MS = 500;
 const FOLLOW_EVERY_MS = 100;
 /** Each takes at most one part in this many of the processor with a large fleet. */
 const REST = 20;
+/** But a change waits no longer than this, however long what was read before it took. */
+const LONGEST_REST_MS = 500;
 const KEEPALIVE_MS = 10_000;
 
 /**
@@ -105,7 +107,7 @@ export async function* watchFleet(
       const restMs = (nowMs - begunMs) * REST;
       if (isLook) lookAtMs = nowMs + Math.max(LOOK_EVERY_MS, restMs);
       // A look rests before the next look, and holds up nothing else.
-      const ownRestMs = isLook ? 0 : restMs;
+      const ownRestMs = isLook ? 0 : Math.min(restMs, LONGEST_REST_MS);
       if (isCompare) compareAtMs = nowMs + Math.max(COMPARE_EVERY_MS, ownRestMs);
       await clock.sleep(Math.max(FOLLOW_EVERY_MS, ownRestMs), resting.signal)
         .catch(() => undefined);

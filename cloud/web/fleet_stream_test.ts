@@ -154,6 +154,26 @@ Deno.test("WatchFleet() sends who comes before it looks at all machines again", 
   assert.deepEqual(await next(), [["picker-2", FleetMachineState.AWAITING_SETUP]]);
 });
 
+Deno.test("WatchFleet() sends a change soon after others that took long to read", async () => {
+  let nowMs = 0;
+  const slow = { ...STANDING, monotonicMs: () => nowMs += 30_000 };
+  await using cloud = await TestCloud.open({ clock: slow });
+  const made = await cloud.bootstrap({ machine: "rover" });
+  const app = cloud.app(made);
+  await using watching = new Watching(cloud, made);
+  await watching.next();
+  for (const name of ["rover-2", "rover-3", "rover-4"]) {
+    await app.updateRobot({ id: made.machine_id, name });
+    const named = async (): Promise<void> => {
+      const { machines } = await inTime(watching.next());
+      // Between them come messages that say only that the stream is alive.
+      if (machines.length === 0) await named();
+      else assert.deepEqual(machines.map((machine) => machine.name), [name]);
+    };
+    await named();
+  }
+});
+
 Deno.test("WatchFleet() sends the position of a machine's metadata where it is on the globe", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap({ machine: "rover" });
