@@ -2,6 +2,8 @@ import process from "node:process";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { documentOf } from "../../cloud/fleet/configuration/config_document.ts";
+import { Checkpoints } from "../../cloud/storage/checkpoints/checkpoints.ts";
+import { SqliteDatabase } from "../../cloud/storage/database/cloud_database.ts";
 import { effectiveConfig } from "../../cloud/fleet/fragments/effective_configs.ts";
 import type { BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
 import { TestCloud } from "../../cloud/serve/cloud_testing.ts";
@@ -32,7 +34,19 @@ export async function benchFragments(reporter: Reporter): Promise<void> {
     await app.updateRobotPart({ id: made.part_id, robotConfig: { fragments: [{ id }] } });
     const partIds = await copyPart(cloud, made, id, kind === "own");
     const stopping = new AbortController();
-    const running = cloud.services.fragmentRollouts.run(stopping.signal);
+    const { database } = cloud.folder;
+    if (!(database instanceof SqliteDatabase)) throw new Error("this bench is one of SQLite");
+    const checkpoints = new Checkpoints({
+      database,
+      dataDir: cloud.dataDir,
+      clock: systemClock,
+      log: cloud.log,
+    });
+    // As in a cloud that serves: commits make none, which would wait for the disk.
+    const running = Promise.all([
+      cloud.services.fragmentRollouts.run(stopping.signal),
+      checkpoints.run(stopping.signal),
+    ]);
     const lag = new Lag();
     const samples: number[] = [];
     for (let n = 1; n <= CHANGES; n++) {

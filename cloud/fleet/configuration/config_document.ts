@@ -37,6 +37,8 @@ export function sizeProblem(
     return `has ${text.length} characters; ${times * LONGEST_CONFIG} are allowed`;
   }
   const most = times * MOST_CONFIG_VALUES;
+  // Each value takes a character at least: those of a short text need not be counted.
+  if (text.length <= most) return undefined;
   return countValues(value, most) > most
     ? `has more than ${most} values; no more are allowed`
     : undefined;

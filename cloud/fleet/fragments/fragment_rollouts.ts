@@ -40,7 +40,7 @@ const BATCH_MS = 20;
 /** Configurations that nobody has are deleted so many at a time. */
 const SWEPT_AT_ONCE = 50;
 /** Between two batches: their machines request their configurations meanwhile. */
-const PAUSE_MS = 5;
+const PAUSE_MS = 1;
 /** How often to look for what another process saved. */
 const POLL_MS = 1_000;
 /**

@@ -121,8 +121,9 @@ export async function writeBatch(
   const texts = new Map(
     kept.flatMap(({ outcome }) => outcome ? [[outcome.hash, outcome.document.text] as const] : []),
   );
-  for (const [hash, config] of texts) {
-    await queries.insertInto("resolved_configs").values({ hash, config })
+  if (texts.size > 0) {
+    await queries.insertInto("resolved_configs")
+      .values([...texts].map(([hash, config]) => ({ hash, config })))
       .onConflict((conflict) => conflict.doNothing()).execute();
   }
   const changed = kept.flatMap(({ part, outcome, diff }) =>

@@ -32,10 +32,16 @@ export function sameJson(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((item, at) => sameJson(item, right[at]));
   }
-  const other = new Map(Object.entries(right).filter(([, value]) => value !== undefined));
-  const own = Object.entries(left).filter(([, value]) => value !== undefined);
-  return own.length === other.size &&
-    own.every(([key, value]) => other.has(key) && sameJson(value, other.get(key)));
+  const [own, other] = [left as Fields, right as Fields];
+  const keys = definedKeys(own);
+  return keys.length === definedKeys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && sameJson(own[key], other[key]));
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function definedKeys(object: Fields): string[] {
+  return Object.keys(object).filter((key) => object[key] !== undefined);
 }
 
 /**
