@@ -126,6 +126,27 @@ boardTest("connections that come and go leave no memory behind", async (board) =
   }
 });
 
+boardTest("no more garbage waits after an event that held much", async (board) => {
+  const program = await start(board);
+  try {
+    const used = async () => {
+      const { memory } = await ask(board, { op: "info" });
+      return (memory as { used: number }).used;
+    };
+    for (let n = 0; n < 20; n++) await used();
+    const before = await used();
+    await ask(board, { op: "hold", bytes: 200_000 });
+    let most = 0;
+    for (let n = 0; n < 60; n++) {
+      await ask(board, { op: "circle", bytes: 2000 });
+      most = Math.max(most, await used());
+    }
+    assert.ok(most - before < MOST_GROWTH, `${before} and then ${most} bytes`);
+  } finally {
+    await program.stop(DEADLINE_MS);
+  }
+});
+
 boardTest("a script that hangs is restarted by the watchdog", async (board) => {
   const program = await start(board);
   try {

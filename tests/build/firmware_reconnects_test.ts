@@ -13,7 +13,7 @@ const DEADLINE_MS = 600_000;
 /** Of one call; the board itself ends a handshake after 15 s. */
 const CALL_MS = 120_000;
 const RECONNECTS = Number(process.env["FIRMWARE_RECONNECTS"] ?? 12);
-/** Of the heap, which the engine collects when 16 KiB of it are new; a leak of TLS is three times this. */
+/** Of the heap, which the engine collects when it is 16 KiB above its least; a leak of TLS is three times this. */
 const MOST_GROWTH = 48 * 1024;
 
 const ignore = ignoreBecause(import.meta.url, await noFirmwareBecause());

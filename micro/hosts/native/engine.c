@@ -102,9 +102,11 @@ static void rejected(JSContext *of, JSValueConst promise, JSValueConst reason, b
 }
 
 #ifdef ENGINE_GARBAGE
-// Cycles of objects are looked for when the heap has grown by this, not by half as the engine does.
+// Cycles of objects are looked for when the heap is by this above its least since the last look, not by
+// half as the engine does. A look in the middle of much work finds all of it in use.
 static void collect_garbage(void) {
   static size_t after;
+  if (used < after) after = used;
   if (used < after + ENGINE_GARBAGE) return;
   JS_RunGC(runtime);
   after = used;

@@ -16,6 +16,7 @@ export type Ask =
   | { op: "download"; bytes: number }
   | { op: "check"; message: string; key: string; signature: string }
   | { op: "analog"; pin: string }
+  | { op: "hold" | "circle"; bytes: number }
   | { op: "listen"; certificate: string; privateKey: string }
   | { op: "update"; port: number; size: number; activate: boolean }
   | { op: "confirm" | "drop" | "rollBack" | "restart" | "exhaust" | "reject" | "hang" };
@@ -148,6 +149,16 @@ function answer(host: Host, ask: Ask, reply: Reply, connection: Connection): (()
     case "exhaust": {
       const all: unknown[] = [];
       for (;;) all.push(new Array(1000).fill(all.length));
+    }
+    case "hold": {
+      const held = new Uint8Array(ask.bytes);
+      host.setTimer(0, () => void held.length);
+      return reply({});
+    }
+    case "circle": {
+      const circle = { bytes: new Uint8Array(ask.bytes), self: {} };
+      circle.self = circle;
+      return reply({});
     }
     case "reject":
       void Promise.reject(new Error("nobody looks"));
