@@ -33,7 +33,7 @@ help:
 #> make micro-esp32  make its firmware for an ESP32-S3 with PSRAM; needs ESP-IDF 5.3 to 5.5 [CREDENTIALS=machine.json CA_FILE=roots.pem WIFI_SSID=… WIFI_PASSWORD=… NO_TLS=1]
 #> make dist     compile all four for all targets, as a release    [ALLOW_FALLBACK_RUNTIME=1]
 #> make images   compile cloud and server, make container images of them in dist/images/ [PIN=1]
-#> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE [URL=https://…]
+#> make release  tag a version and build its download folder       VERSION=1.2.3 KEY=FILE [URL=https://… PROGRAMS=cli TARGETS=linux-x64]
 #> make site     build the site of the documentation into dist/site [BASE=/path/]
 #> make smoke    compile all four for all targets and try them
 #> make setup    fetch Deno and the libraries, build the console (the others do it where needed)
@@ -129,7 +129,8 @@ images: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/release/images/main.ts $(if $(PIN),--pin)
 
 release: setup
-	@$(DENO) run -A $(FROZEN) --quiet tools/release/main.ts '$(VERSION)' '$(KEY)' '$(URL)'
+	@$(DENO) run -A $(FROZEN) --quiet tools/release/main.ts $(if $(PROGRAMS),--programs '$(PROGRAMS)') \
+		$(if $(TARGETS),--targets '$(TARGETS)') '$(VERSION)' '$(KEY)' '$(URL)'
 
 # Its libraries are its own, fetched with the first build.
 site: setup

@@ -19,6 +19,8 @@ import { noSystemdBecause } from "../e2e/systemd_computer.ts";
 import { checkExtraction, checkImageFile, installImage, makeImage } from "./compiled_image.ts";
 import { installFromRelease } from "./compiled_release.ts";
 import { installPackages, MANAGERS } from "./compiled_packages.ts";
+import { Clone } from "./clone.ts";
+import { makeReleaseTwice } from "./made_release.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 import { signInFromBinary } from "./compiled_sign_in.ts";
 import { deliverFromBinary } from "./compiled_notifications.ts";
@@ -225,59 +227,24 @@ Deno.test("machine for this machine signs in at a compiled cloud", async () => {
 
 Deno.test("two builds of one commit are the same bytes, wherever they are made", async () => {
   const agent = programByName("agent");
-  await inClone(async (clone) => {
-    const again = Buffer.from(await Deno.readFile(await make(clone, agent)));
+  await Clone.use(async (clone) => {
+    const again = Buffer.from(await Deno.readFile(await clone.make(agent)));
     assert.ok(again.equals(await Deno.readFile(file(agent, hostTarget()))), "they differ");
   });
 });
 
-Deno.test("make server at the tag of an older version builds that version", async () => {
-  const server = programByName("server");
-  await inClone(async (clone) => {
-    const git = async (...args: string[]): Promise<void> => {
-      const { code, stderr } = await run("git", ["-C", clone, ...AUTHOR, ...args]);
-      assert.equal(code, 0, stderr);
-    };
-    await git("stash", "--quiet");
-    await git("tag", "v0.0.7");
-    await git("commit", "--quiet", "--allow-empty", "-m", "later");
-    await git("tag", "v0.0.8");
-    await git("checkout", "--quiet", "v0.0.7");
-    assert.match((await run(await make(clone, server), ["-version"])).stdout, /\b0\.0\.7\b/);
-  });
+Deno.test("make release is whole and the same each time, and make server at its tag builds it", async () => {
+  await inTempDir((dir) =>
+    Clone.use(async (clone) => {
+      await makeReleaseTwice(clone, dir);
+      await clone.git("commit", "--quiet", "--allow-empty", "-m", "later");
+      await clone.git("tag", "v0.0.8");
+      await clone.git("checkout", "--quiet", "v0.0.7");
+      const server = await clone.make(programByName("server"));
+      assert.match((await run(server, ["-version"])).stdout, /\b0\.0\.7\b/);
+    })
+  );
 });
-
-const AUTHOR = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"];
-
-/**
- * Works in a checkout of its own, with the runtimes that are here already, so that they are not
- * fetched again. What is changed and not committed here is changed there, too.
- */
-async function inClone(work: (clone: string) => Promise<void>): Promise<void> {
-  const clone = await Deno.makeTempDir({ dir: join(ROOT, ".tools"), prefix: "clone-" });
-  try {
-    const { code, stderr } = await run("git", ["clone", "--quiet", "--no-tags", ROOT, clone]);
-    assert.equal(code, 0, stderr);
-    const { stdout } = await run("git", ["-C", ROOT, "diff", "HEAD", "--name-only"]);
-    for (const name of stdout.split("\n").filter(Boolean)) {
-      await Deno.copyFile(join(ROOT, name), join(clone, name));
-    }
-    await Deno.mkdir(join(clone, ".tools"));
-    for await (const { name } of Deno.readDir(join(ROOT, ".tools"))) {
-      if (!/^deno(rt)?-/.test(name)) continue;
-      await Deno.symlink(join(ROOT, ".tools", name), join(clone, ".tools", name));
-    }
-    await work(clone);
-  } finally {
-    await Deno.remove(clone, { recursive: true });
-  }
-}
-
-async function make(clone: string, program: Program): Promise<string> {
-  const { code, stderr } = await run("make", ["-C", clone, program.entry.split("/")[0]!]);
-  assert.equal(code, 0, stderr);
-  return join(clone, "dist", binaryName(program, hostTarget()));
-}
 
 for (const [kind, tool] of [["Debian", "dpkg"], ["RPM", "rpm"]] as const) {
   Deno.test({

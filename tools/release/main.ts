@@ -1,7 +1,9 @@
 // make release VERSION=x.y.z KEY=FILE [URL=https://…]: checks the changelog, tags, builds everything and leaves
 // dist/release/, which any web server can serve. docs/download.md says what is in it.
+// PROGRAMS= and TARGETS= make a part of it, to try one.
 import { basename, join } from "node:path";
 import process from "node:process";
+import { parseArgs } from "node:util";
 import manifest from "../../deno.json" with { type: "json" };
 import { toError } from "../../shared/base/errors/to_error.ts";
 import { isThere, TOOLS } from "../../shared/test_tools/tools.ts";
@@ -10,8 +12,8 @@ import { bundledFiles } from "../bundle/bundle.ts";
 import { commitTime, gitIn } from "../bundle/build_stamp.ts";
 import { buildImage } from "../appimage/build_image.ts";
 import { compileAll, type Compiled } from "../compile/compile_all.ts";
-import { TARGETS } from "../compile/targets.ts";
-import { PROGRAMS, ROOT } from "../programs.ts";
+import { type Target, targetByName, TARGETS } from "../compile/targets.ts";
+import { type Program, programByName, PROGRAMS, ROOT } from "../programs.ts";
 import { consolePackages } from "./console_packages.ts";
 import { writeRelease } from "./download_folder.ts";
 import { buildImages, noImagesBecause } from "./images/build.ts";
@@ -26,7 +28,19 @@ import { checkVersion, notesOf } from "./version.ts";
 const INSTALLERS = ["install.sh", "install.ps1", "uninstall.sh", "uninstall.ps1"];
 
 async function main(): Promise<void> {
-  const [version = "", keyFile = "", url = ""] = Deno.args;
+  const { values, positionals } = parseArgs({
+    args: Deno.args,
+    allowPositionals: true,
+    options: {
+      programs: { type: "string", default: "" },
+      targets: { type: "string", default: "" },
+    },
+  });
+  const [version = "", keyFile = "", url = ""] = positionals;
+  const parts = {
+    programs: chosen(values.programs, programByName) ?? PROGRAMS,
+    targets: chosen(values.targets, targetByName) ?? TARGETS,
+  };
   if (version === "" || keyFile === "") {
     throw new Error("write make release VERSION=1.2.3 KEY=FILE, with a key that minisign -G made");
   }
@@ -44,7 +58,7 @@ async function main(): Promise<void> {
   const git = gitIn(ROOT);
   const tag = await tagRelease(git, version, notes);
   try {
-    await build(version, { date, notes, url }, key);
+    await build(version, { date, notes, url, ...parts }, key);
   } catch (error) {
     await tag.undo();
     throw error;
@@ -52,14 +66,27 @@ async function main(): Promise<void> {
   say(`${tag.name} is built. Push the tag, and serve or copy dist/release.`);
 }
 
+/** What a list such as `cli server` or `cli,server` names; undefined when it is empty. */
+function chosen<T>(names: string, find: (name: string) => T): T[] | undefined {
+  const found = names.split(/[\s,]+/).filter(Boolean).map(find);
+  return found.length > 0 ? found : undefined;
+}
+
+interface Parts {
+  readonly programs: readonly Program[];
+  readonly targets: readonly Target[];
+}
+
 async function build(
   version: string,
-  { date, notes, url }: { date: string; notes: string; url: string },
+  { date, notes, url, programs: wanted, targets }:
+    & { date: string; notes: string; url: string }
+    & Parts,
   key: SigningKey,
 ): Promise<void> {
   const made = [];
   const notice = (text: string) => process.stderr.write(`NOTICE: ${text}\n`);
-  for await (const one of compileAll(PROGRAMS, TARGETS, { release: true, notice })) {
+  for await (const one of compileAll(wanted, targets, { release: true, notice })) {
     if (one.version !== version) {
       throw new Error(`${one.file} is ${one.version} and not ${version}`);
     }
@@ -70,7 +97,7 @@ async function build(
   if (!first) throw new Error("nothing was built");
   const lock = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.lock"))) as Lock;
   const programs = [];
-  for (const program of PROGRAMS) {
+  for (const program of wanted) {
     const packages = packagesOf(await bundledFiles(program, ROOT), lock);
     for (const key of Object.keys(lock.npm)) {
       if (nameAndVersion(key).name === "better-sqlite3") packages.add(key); // Its addon is.
@@ -132,7 +159,10 @@ async function imagesOf(
   made: readonly Compiled[],
   stamp: { version: string; commit: string; time: Date },
 ): Promise<{ path: string; file: string }[]> {
-  const reason = await noImagesBecause();
+  const has = (name: string) => made.some(({ program }) => program.name === name);
+  const reason = has("machine-cloud") && has("machine-server")
+    ? await noImagesBecause()
+    : "they take machine-cloud and machine-server";
   if (reason !== undefined) {
     say(`NOTICE: no container images: ${reason}`);
     return [];
