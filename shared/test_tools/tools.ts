@@ -53,6 +53,7 @@ export const TOOLS = {
   "network-manager": tool("NetworkManager nmcli", "network-manager"),
   openssl: tool("openssl", "openssl"),
   pip: tool("python3:pip", "python3-pip"),
+  podman: tool("podman crun", "podman crun"),
   postgresql: tool("initdb postgres", "postgresql"),
   python: tool("python3:venv python3:ensurepip", "python3 python3-venv"),
   "python-cryptography": tool(

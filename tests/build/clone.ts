@@ -5,7 +5,7 @@ import { binaryName } from "../../tools/compile/compile.ts";
 import { hostTarget } from "../../tools/compile/targets.ts";
 import { type Program, ROOT } from "../../tools/programs.ts";
 
-const LIMIT_MS = 600_000;
+const LIMIT_MS = 1_200_000;
 const AUTHOR = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"];
 
 export class Clone {

@@ -14,10 +14,11 @@ import { hostTarget, type Target, targetByName, TARGETS } from "../../tools/comp
 import { type Program, programByName, PROGRAMS, ROOT } from "../../tools/programs.ts";
 import { SigningKey } from "../../tools/release/signing_key.ts";
 import { secretKeyFile } from "../../tools/release/testing.ts";
-import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
+import { ignoreBecause, missingTools, tellSkip } from "../../shared/test_tools/skips.ts";
 import { noSystemdBecause } from "../e2e/systemd_computer.ts";
 import { checkExtraction, checkImageFile, installImage, makeImage } from "./compiled_image.ts";
 import { installFromRelease } from "./compiled_release.ts";
+import { runImages } from "./compiled_containers.ts";
 import { installPackages, MANAGERS } from "./compiled_packages.ts";
 import { Clone } from "./clone.ts";
 import { makeReleaseTwice } from "./made_release.ts";
@@ -299,6 +300,15 @@ Deno.test({
   name: "an application image is installed, updated and removed under systemd",
   ignore: ignoreBecause(import.meta.url, noImages ?? noSystemdBecause()),
   fn: () => inTempDir((dir) => installImage(imageOf(hostTarget()), file(cloud, hostTarget()), dir)),
+});
+
+Deno.test("container images hold a cloud and a machine that is online, with a read-only root", async () => {
+  const target = hostTarget();
+  const made = [cloud, programByName("server")].map((program) => (
+    { program, target, file: file(program, target) }
+  ));
+  const reason = await runImages(made);
+  if (reason !== undefined) tellSkip(import.meta.url, reason);
 });
 
 Deno.test("the demo runs on the compiled programs up to a reading", async () => {

@@ -36,7 +36,7 @@ export async function noImagesBecause(): Promise<string | undefined> {
  * @returns paths of the archives
  */
 export async function buildImages(
-  made: readonly Compiled[],
+  made: readonly Pick<Compiled, "program" | "target" | "file">[],
   { version, commit, time }: { version: string; commit: string; time: Date },
 ): Promise<string[]> {
   const fileOf = new Map(
