@@ -97,8 +97,3 @@ export const testHost = create(HostInfoSchema, { platform: "linux/amd64", distro
 export async function settle(turns = 20): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
 }
-
-/** A test of something that never waits for real time fails by this signal, not by hanging. */
-export function until(ms = 5_000): AbortSignal {
-  return AbortSignal.timeout(ms);
-}

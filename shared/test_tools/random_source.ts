@@ -1,3 +1,5 @@
+import { toError } from "../base/errors/to_error.ts";
+
 /** Random numbers of one seed. */
 export interface RandomSource {
   /** 0 ≤ n < 1. */
@@ -28,4 +30,23 @@ export function randomSource(seed: number): RandomSource {
     bytes: (length) => Uint8Array.from({ length }, () => below(256)),
     pick: (items) => items[below(items.length)] ?? items[0],
   };
+}
+
+/** What gives a test the seed of a run that failed. */
+const SEED = "MACHINE_TEST_SEED";
+
+/**
+ * Runs a test with numbers that are others in each run.
+ *
+ * @param work gets the seed of `MACHINE_TEST_SEED`, or a new one
+ * @throws what `work` throws, with the seed in front.
+ */
+export async function withSeed(work: (seed: number) => Promise<void>): Promise<void> {
+  const seed = Number(Deno.env.get(SEED) ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+  if (!Number.isSafeInteger(seed)) throw new Error(`${SEED} is no whole number`);
+  try {
+    await work(seed);
+  } catch (error) {
+    throw new Error(`with ${SEED}=${seed}: ${toError(error).message}`, { cause: error });
+  }
 }

@@ -19,7 +19,7 @@ export async function withSmallDisk(
     await test({
       remountReadOnly: async () => {
         const what = `${folder} is read-only`;
-        await waitFor(() => run("mount", "-o", "remount,ro", folder), { deadlineMs: 10_000, what });
+        await waitFor(() => run("mount", "-o", "remount,ro", folder), { deadlineMs: 60_000, what });
       },
     });
   } finally {

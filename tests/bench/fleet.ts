@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { TAKES_HASHES_HEADER } from "../../shared/rights/hashed_access.ts";
+import { systemClock } from "../../shared/base/time/clock.ts";
+import { withDeadline } from "../../shared/base/time/deadline.ts";
 import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
@@ -67,10 +69,13 @@ export async function benchFleet(reporter: Reporter, machines = MACHINES): Promi
   const samples: number[] = [];
   for (let n = 0; n < Math.min(SAVES, machines); n++) {
     const which = n * 7 % machines;
-    const notified = new Promise<void>((done) => heard.set(which, done));
+    const notified = Promise.withResolvers<void>();
+    heard.set(which, notified.resolve);
     const started = performance.now();
     await app.updateRobotPart({ id: ids[which] ?? "", name: "", robotConfig: { n } });
-    await notified;
+    await withDeadline(() => notified.promise, {
+      ...{ clock: systemClock, deadlineMs: 60_000, what: "the notification of a save" },
+    });
     samples.push(performance.now() - started);
   }
   reporter.report("fleet_save_to_notified_p50", percentile(samples, 0.5), "ms");

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import type { Ask } from "../../micro/hosts/testing/probe.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import type { Program } from "../e2e/program.ts";
 import { Board, firmware, noFirmwareBecause } from "./firmware_board.ts";
@@ -78,13 +79,12 @@ boardTest(
         }
         await ask(board, { op: "fill", key: "value", size: VALUE_SIZE, from: last + 1 });
         // Another moment each time, once a value was written.
-        let count = 0;
-        while (!(count > last)) {
-          count = Number(
-            (await ask(board, { op: "read", key: "value" }))["count"],
-          );
-        }
-        last = count;
+        const before = last;
+        const isWritten = async () => {
+          last = Number((await ask(board, { op: "read", key: "value" }))["count"]);
+          return last > before;
+        };
+        await waitFor(isWritten, { deadlineMs: DEADLINE_MS, what: "a value" });
         await new Promise((resolve) => setTimeout(resolve, (kill * 7) % 61));
       } finally {
         program.signal("SIGKILL");

@@ -18,7 +18,7 @@ const CALLER = "127.0.0.9";
 
 /** What is answered to a request from {@link CALLER}; undefined when nothing is. */
 async function ask(port: number): Promise<string | undefined> {
-  const signal = AbortSignal.timeout(30_000);
+  const signal = AbortSignal.timeout(90_000);
   const options = { host: "127.0.0.1", port, localAddress: CALLER, agent: false, signal };
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {

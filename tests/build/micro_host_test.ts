@@ -5,6 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
+import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { noSourcesBecause } from "../../tools/micro/sources.ts";
 import { microTarget, ownTarget } from "../../tools/micro/targets.ts";
@@ -66,8 +67,9 @@ probeTest("what was kept is the last or the new value after each of 200 kills", 
     }
     await probe.ask({ op: "fill", key: "value", size: 200_000, from: last + 1 });
     // Another moment each time, until the first value was written for sure.
-    let there = kill > 0;
-    while (!there) there = (await probe.ask({ op: "read", key: "value" }))["length"] === 200_000;
+    const isThere = async () =>
+      (await probe.ask({ op: "read", key: "value" }))["length"] === 200_000;
+    if (kill === 0) await waitFor(isThere, { deadlineMs: 90_000, what: "the first value" });
     await new Promise((resolve) => setTimeout(resolve, (kill * 7) % 23));
     await probe.kill();
     const names = Array.from(Deno.readDirSync(join(folder, "state", "flash")), ({ name }) => name);

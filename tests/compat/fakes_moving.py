@@ -110,7 +110,7 @@ async def motor(robot):
     while (await motor.is_powered())[1] == 0.5:
         await asyncio.sleep(0.01)
     await motor.stop()
-    await asyncio.wait_for(turning, 5)
+    await asyncio.wait_for(turning, 60)
     return {
         "positions": [after_go_for, after_go_to],
         "powered": list(powered),

@@ -62,7 +62,7 @@ async def input_controller(robot):
     )
     # The SDK tells the callback nothing of when the server listens.
     event = Event(1.0, EventType.BUTTON_HOLD, Control.BUTTON_START, 1)
-    for _ in range(100):
+    for _ in range(600):
         await controller.trigger_event(event)
         try:
             received = await asyncio.wait_for(heard.get(), 0.1)

@@ -37,7 +37,7 @@ async def main():
     try:
         for tour in MOVING + MEASURING + SWITCHING + SERVICES:
             try:
-                found[tour.__name__] = await asyncio.wait_for(tour(robot), 15)
+                found[tour.__name__] = await asyncio.wait_for(tour(robot), 90)
             except Exception:
                 found[tour.__name__] = {"error": traceback.format_exc()}
     finally:

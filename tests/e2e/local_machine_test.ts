@@ -60,7 +60,7 @@ class LocalMachine implements AsyncDisposable {
 
   async readings(name: string): Promise<JsonObject> {
     const { readings } = await this.connect().client(SensorService)
-      .getReadings({ name }, { timeoutMs: 5_000 });
+      .getReadings({ name }, { timeoutMs: 30_000 });
     return Object.fromEntries(
       Object.entries(readings).map(([key, value]) => [key, toJson(ValueSchema, value)]),
     );

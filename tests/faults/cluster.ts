@@ -118,12 +118,14 @@ export class Cluster implements AsyncDisposable {
 
   /** Again and again until it is acknowledged, as machines do. */
   async insist(method: string, token: string | undefined, body: object): Promise<unknown> {
+    const endMs = performance.now() + DEADLINE.deadlineMs;
     for (;;) {
       try {
         return await this.call(method, token, body);
       } catch (error) {
         // What is wrong with the call itself stays wrong.
         if (error instanceof CallError && error.isFinal) throw error;
+        if (performance.now() > endMs) throw error;
         await sleep(200);
       }
     }

@@ -43,7 +43,7 @@ export const LOCATION_CALLERS = ["owner@outer", "owner@guest", "owner@elsewhere"
 export type CallerName = typeof CALLERS[number] | typeof LOCATION_CALLERS[number];
 
 /** How long a call may take that ends on its own. */
-export const PATIENCE_MS = 30_000;
+export const PATIENCE_MS = 90_000;
 
 /** What stands in the table for a code; every other end of a call is past the check of rights. */
 const LETTERS: Readonly<Partial<Record<Code, string>>> = {

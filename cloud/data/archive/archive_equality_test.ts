@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
+import { withSeed } from "../../../shared/test_tools/random_source.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";
 import { type CloudDatabase, SqliteDatabase } from "../../storage/database/cloud_database.ts";
@@ -172,8 +173,7 @@ async function look({ database, readings }: Side, dice: Dice): Promise<unknown[]
   return [pages, all, await readings.count(ids, filter), ends, plotted, rounded, exported];
 }
 
-async function compare(server: PostgresServer | undefined): Promise<void> {
-  const seed = Math.floor(Math.random() * 2 ** 31);
+async function compare(seed: number, server: PostgresServer | undefined): Promise<void> {
   await using kept = await Side.open(seed, server, "database");
   await using mixed = await Side.open(seed, server, "mixed");
   await using moved = await Side.open(seed, server, "files");
@@ -191,7 +191,7 @@ async function compare(server: PostgresServer | undefined): Promise<void> {
     const query = dice.upTo(2) > 0 ? { kind: "sql", text } as const : stagesOf(pipeline);
     const scope = randomScope(dice, START_US);
     const shown = query.kind === "sql" ? text : JSON.stringify(pipeline);
-    const which = `seed ${seed}, query ${at}: ${shown} of ${JSON.stringify(scope)}`;
+    const which = `query ${at}: ${shown} of ${JSON.stringify(scope)}`;
     const expected = await kept.ask({ scope, query });
     assert.equal(expected.answer.kind, "rows", `${which}: ${JSON.stringify(expected.answer)}`);
     assert.deepEqual(await mixed.ask({ scope, query }), expected, which);
@@ -203,20 +203,20 @@ async function compare(server: PostgresServer | undefined): Promise<void> {
     const expected = await look(kept, new Dice(seed + 100 + at));
     for (const side of [mixed, moved]) {
       const found = await look(side, new Dice(seed + 100 + at));
-      assert.deepEqual(found, expected, `seed ${seed}, range ${at}`);
+      assert.deepEqual(found, expected, `range ${at}`);
     }
   }
 }
 
-Deno.test("random queries and ranges give the same with some or all readings in files on SQLite", async () => {
-  await compare(undefined);
-});
+Deno.test("random queries and ranges give the same with some or all readings in files on SQLite", () =>
+  withSeed((seed) => compare(seed, undefined)));
 
 Deno.test({
   name: "random queries and ranges give the same with some or all readings in files on PostgreSQL",
   ignore: ignoreWithout(import.meta.url, "postgresql"),
-  async fn() {
-    await using server = await PostgresServer.start();
-    await compare(server);
-  },
+  fn: () =>
+    withSeed(async (seed) => {
+      await using server = await PostgresServer.start();
+      await compare(seed, server);
+    }),
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
+import { withSeed } from "../../../shared/test_tools/random_source.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";
 import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
@@ -106,27 +107,27 @@ async function openEngines(seed: number): Promise<Engines> {
 Deno.test({
   name: "random queries of random readings give the same on SQLite and PostgreSQL",
   ignore,
-  async fn() {
-    const seed = Math.floor(Math.random() * 2 ** 31);
-    await using engines = await openEngines(seed);
-    const dice = new Dice(seed + 1);
-    let rows = 0;
-    for (let at = 0; at < QUERIES; at++) {
-      const text = randomStatement(dice, START_US);
-      const pipeline = dice.upTo(5) === 0
-        ? [{ $sql: { statement: text } }, { $limit: 5 }]
-        : randomPipeline(dice, START_US);
-      const query = dice.upTo(2) > 0 ? { kind: "sql", text } as const : stagesOf(pipeline);
-      const scope = randomScope(dice, START_US);
-      const [sqlite, postgres] = await engines.ask({ scope, query });
-      const shown = query.kind === "sql" ? text : JSON.stringify(pipeline);
-      const which = `seed ${seed}, query ${at}: ${shown} of ${JSON.stringify(scope)}`;
-      assert.equal(sqlite.answer.kind, "rows", `${which}: ${JSON.stringify(sqlite.answer)}`);
-      assert.deepEqual(postgres, sqlite, which);
-      rows += sqlite.documents.length;
-    }
-    assert.ok(rows > QUERIES, "most of them find something");
-  },
+  fn: () =>
+    withSeed(async (seed) => {
+      await using engines = await openEngines(seed);
+      const dice = new Dice(seed + 1);
+      let rows = 0;
+      for (let at = 0; at < QUERIES; at++) {
+        const text = randomStatement(dice, START_US);
+        const pipeline = dice.upTo(5) === 0
+          ? [{ $sql: { statement: text } }, { $limit: 5 }]
+          : randomPipeline(dice, START_US);
+        const query = dice.upTo(2) > 0 ? { kind: "sql", text } as const : stagesOf(pipeline);
+        const scope = randomScope(dice, START_US);
+        const [sqlite, postgres] = await engines.ask({ scope, query });
+        const shown = query.kind === "sql" ? text : JSON.stringify(pipeline);
+        const which = `query ${at}: ${shown} of ${JSON.stringify(scope)}`;
+        assert.equal(sqlite.answer.kind, "rows", `${which}: ${JSON.stringify(sqlite.answer)}`);
+        assert.deepEqual(postgres, sqlite, which);
+        rows += sqlite.documents.length;
+      }
+      assert.ok(rows > QUERIES, "most of them find something");
+    }),
 });
 
 Deno.test({

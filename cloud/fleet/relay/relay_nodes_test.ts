@@ -32,7 +32,7 @@ Deno.test({
       return createClient(RobotService, createDataChannelTransport(peer.channel));
     };
     const versionOf = async (robot: Awaited<ReturnType<typeof dial>>) =>
-      (await robot.getVersion({}, { timeoutMs: 10_000 })).version;
+      (await robot.getVersion({}, { timeoutMs: 60_000 })).version;
 
     const first = new Device(other, made);
     await waitFor(isSeen, DEADLINE);

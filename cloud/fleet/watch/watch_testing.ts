@@ -33,7 +33,7 @@ export class Watching {
   }
 
   async has(...cases: string[]): Promise<void> {
-    await waitFor(() => this.cases.length >= cases.length, { deadlineMs: 30_000, everyMs: 2 });
+    await waitFor(() => this.cases.length >= cases.length, { deadlineMs: 90_000, everyMs: 2 });
     assert.deepEqual(this.cases, cases);
   }
 

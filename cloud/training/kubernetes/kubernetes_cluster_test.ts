@@ -126,7 +126,7 @@ Deno.test("a run on Kubernetes whose job somebody deleted ends, and says so", as
 Deno.test("a run on Kubernetes that never starts says what it waits for", async () => {
   await using it = await KubernetesRig.open();
   const { cluster } = it.server;
-  const runner = it.runner({ wallMs: 4_000 });
+  const runner = it.runner({ wallMs: 10_000 });
   cluster.notStarting = () => ({
     phase: "Pending",
     conditions: [{
@@ -137,7 +137,7 @@ Deno.test("a run on Kubernetes that never starts says what it waits for", async 
   const end = await (await it.start(runner, "save()")).ended;
   assert.ok(end.kind === "failed");
   assert.equal(end.code, Code.DeadlineExceeded);
-  assert.match(end.reason, /longer than 4 s.*3 Insufficient nvidia.com\/gpu.*--kubernetes-gpus/);
+  assert.match(end.reason, /longer than 10 s.*3 Insufficient nvidia.com\/gpu.*--kubernetes-gpus/);
   cluster.refusesPods = 'pods "x" is forbidden: exceeded quota: training';
   const refused = await (await it.start(runner, "save()")).ended;
   assert.ok(refused.kind === "failed");

@@ -8,7 +8,7 @@ import type { NetworkTargets } from "./targets.ts";
 
 const NOBODY: NetworkTargets = {
   ...{ dnsServers: [], dnsName: "example.com", names: [], stunUdp: [], stunTcp: [] },
-  ...{ packetLoss: [], timeoutMs: 5_000 },
+  ...{ packetLoss: [], timeoutMs: 60_000 },
 };
 
 const unreachable = () => Promise.reject(new Error("network is unreachable"));

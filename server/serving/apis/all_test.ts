@@ -97,7 +97,7 @@ async function answerOf(
   const named = addressee.put(create(method.input), "it");
   const isStream = method.methodKind.startsWith("client") || method.methodKind.startsWith("bidi");
   const end = new AbortController();
-  const limitMs = method.methodKind === "unary" || !mayBeQuiet ? 20_000 : QUIET_MS;
+  const limitMs = method.methodKind === "unary" || !mayBeQuiet ? 90_000 : QUIET_MS;
   const timer = setTimeout(() => end.abort(), limitMs);
   try {
     const answer = client[method.localName]!(isStream ? once(named) : named, end);
