@@ -10,6 +10,7 @@ import {
 import { signIn } from "../../tools/run/cloud_api.ts";
 import type { Bootstrapped } from "../../tools/run/demo.ts";
 import { Rig } from "../e2e/rig.ts";
+import { processorMs } from "./footprint.ts";
 import { GrpcClient } from "./grpc_client.ts";
 import { percentile, type Reporter } from "./report.ts";
 
@@ -51,7 +52,7 @@ export async function benchDataIngest(reporter: Reporter): Promise<void> {
   reporter.note(`${FLOOD_BATCHES * BATCH + PACE * PACED_SECONDS} readings …`);
   await using rig = await Rig.create();
   const machines = await bootstrapAll(rig);
-  await rig.startCloud();
+  const cloud = await rig.startCloud();
   using connections = new DisposableStack();
   const senders: Sender[] = [];
   for (const { part_id, part_secret } of machines) {
@@ -67,6 +68,7 @@ export async function benchDataIngest(reporter: Reporter): Promise<void> {
   };
   for (let n = 0; n < 100; n++) await send();
 
+  const usedMs = await processorMs(cloud.pid);
   const started = performance.now();
   let left = FLOOD_BATCHES;
   await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
@@ -74,6 +76,8 @@ export async function benchDataIngest(reporter: Reporter): Promise<void> {
   }));
   const seconds = (performance.now() - started) / 1_000;
   reporter.report("data_ingest", FLOOD_BATCHES * BATCH / seconds, "readings/s");
+  const used = await processorMs(cloud.pid) - usedMs;
+  reporter.report("data_ingest_processor", used * 1_000 / (FLOOD_BATCHES * BATCH), "µs a reading");
 
   const latencies = await paced(send);
   reporter.report("data_ingest_at_10k_p50", percentile(latencies, 0.5), "ms");

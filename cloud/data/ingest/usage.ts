@@ -91,10 +91,13 @@ export async function addUsage(
       files: eb("data_usage.files", "+", files),
       file_bytes: eb("data_usage.file_bytes", "+", fileBytes),
     }))
-  ).returning(["reading_bytes", "file_bytes"]).executeTakeFirstOrThrow();
-  const { quotaBytes } = await readSettings(transaction, orgId);
-  if (quotaBytes === null || total.reading_bytes + total.file_bytes <= quotaBytes) return;
-  throw quotaExceeded(quotaBytes);
+  ).returning((eb) => [
+    "reading_bytes",
+    "file_bytes",
+    eb.selectFrom("data_settings").select("quota_bytes").where("org_id", "=", orgId).as("quota"),
+  ]).executeTakeFirstOrThrow();
+  const { reading_bytes, file_bytes, quota } = total;
+  if (quota !== null && reading_bytes + file_bytes > quota) throw quotaExceeded(quota);
 }
 
 /** Takes back what was counted, when data is deleted. */

@@ -4,7 +4,6 @@ import {
   HandleEmptyInListsPlugin,
   Kysely,
   replaceWithNoncontingentExpression,
-  sql,
   type Transaction,
 } from "kysely";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
@@ -41,6 +40,8 @@ export class PostgresDatabase implements CloudDatabase {
 
   /** Of this process, in the names of its connections. */
   readonly #processId: string;
+  /** Whose commits do not wait for the disk. */
+  readonly #quick: Kysely<CloudTables>;
   readonly #commits: CommitSync;
   readonly #listeners = new Set<Listener>();
   #heard = 0;
@@ -55,12 +56,16 @@ export class PostgresDatabase implements CloudDatabase {
     this.#processId = processId;
     this.place = address.shown;
     this.reader = JSON.stringify(address);
-    const dialect = new CloudPostgresDialect(pool, lockNumber(address.schema, "writers"));
+    const lock = lockNumber(address.schema, "writers");
+    const dialect = new CloudPostgresDialect(pool, lock);
     // SQLite takes `in ()` as it is.
     const emptyLists = new HandleEmptyInListsPlugin({
       strategy: replaceWithNoncontingentExpression,
     });
-    this.queries = new Kysely<CloudTables>({ dialect, plugins: [emptyLists] });
+    const plugins = [emptyLists];
+    this.queries = new Kysely<CloudTables>({ dialect, plugins });
+    const quick = new CloudPostgresDialect(pool, lock, "off", dialect);
+    this.#quick = new Kysely<CloudTables>({ dialect: quick, plugins });
     // Its own commit brings all before it to the disk.
     this.#commits = new CommitSync(async () => {
       await pool.query("select pg_logical_emit_message(true, 'machine-cloud', '')");
@@ -101,10 +106,7 @@ export class PostgresDatabase implements CloudDatabase {
   async quickTransaction<T>(
     work: (transaction: Transaction<CloudTables>) => Promise<T>,
   ): Promise<T> {
-    return await this.queries.transaction().execute(async (transaction) => {
-      await sql`set local synchronous_commit = off`.execute(transaction);
-      return await work(transaction);
-    });
+    return await this.#quick.transaction().execute(work);
   }
 
   async sharedTransaction<T>(

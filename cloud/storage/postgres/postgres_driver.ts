@@ -26,11 +26,24 @@ const INSERT_RECORD = insertRecordStatement((number) => `$${number}`);
  * stays true until then, over all processes, and numbers that count up appear in their order.
  */
 export class CloudPostgresDialect implements Dialect {
-  /** @param writerLock the number of the advisory lock that writers take */
-  constructor(private readonly pool: Pool, private readonly writerLock: bigint) {}
+  readonly #writers: WriterQueue;
+
+  /**
+   * @param writerLock the number of the advisory lock that writers take
+   * @param of the same database in another way: writers of both queue together
+   * @param commit `off`: a commit does not wait for the disk
+   */
+  constructor(
+    private readonly pool: Pool,
+    private readonly writerLock: bigint,
+    private readonly commit: "on" | "off" = "on",
+    of?: CloudPostgresDialect,
+  ) {
+    this.#writers = of ? of.#writers : new WriterQueue();
+  }
 
   createDriver(): Driver {
-    return new WriterDriver(this.pool, this.writerLock);
+    return new WriterDriver(this.pool, this.#writers, beginSql(this.writerLock, this.commit));
   }
 
   createAdapter(): PostgresAdapter {
@@ -46,21 +59,27 @@ export class CloudPostgresDialect implements Dialect {
   }
 }
 
-class WriterDriver implements Driver {
-  readonly #writers = new WriterQueue();
-  readonly #begin: string;
+/** All in one message, as each takes both sides as long as a short statement. */
+function beginSql(lock: bigint, commit: "on" | "off"): string {
+  return `begin isolation level read committed;
+    ${commit === "off" ? "set local synchronous_commit = off;" : ""}
+    select pg_advisory_xact_lock(${lock});
+    select value from settings where name = 'moved_to'`;
+}
 
-  constructor(private readonly pool: Pool, lock: bigint) {
-    this.#begin = `begin isolation level read committed; select pg_advisory_xact_lock(${lock});
-      select value from settings where name = 'moved_to'`;
-  }
+class WriterDriver implements Driver {
+  constructor(
+    private readonly pool: Pool,
+    private readonly writers: WriterQueue,
+    private readonly begin: string,
+  ) {}
 
   init(): Promise<void> {
     return Promise.resolve();
   }
 
   acquireConnection(): Promise<DatabaseConnection> {
-    return Promise.resolve(new LazyConnection(this.pool, this.#writers, this.#begin));
+    return Promise.resolve(new LazyConnection(this.pool, this.writers, this.begin));
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
