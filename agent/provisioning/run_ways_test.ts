@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { FakeProvisioning } from "./fake_provisioning.ts";
 import type { ProvisioningSite, ProvisioningWay, WayDeps } from "./provisioning_way.ts";
 import { WayRunner } from "./run_ways.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { FakeCloud, settle, testHost } from "../testing.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { connect } from "../../shared/base/store/connect.ts";
 import { copySqlite } from "../../shared/base/store/copy.ts";
 import { StoreError } from "../../shared/base/store/sqlite.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FileError } from "../../shared/base/files/fs_error.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { settle } from "../testing.ts";
 import { beginTrial } from "../updates/guard/trial_file.ts";

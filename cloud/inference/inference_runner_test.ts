@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { failure } from "../serve/cloud_testing.ts";
 import type { BlobReader } from "../storage/blobs/blob_store.ts";

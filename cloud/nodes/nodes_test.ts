@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { currentTerm, runInTerm } from "../storage/database/leader_term.ts";
 import { readSetting, writeSetting } from "../storage/database/settings.ts";

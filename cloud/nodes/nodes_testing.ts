@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
-import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
+import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { parsePostgresAddress } from "../storage/postgres/address.ts";
 import { PostgresDatabase } from "../storage/postgres/postgres_database.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import type { OutgoingMessage, StoredMessage } from "../storage/database/node_store.ts";
 import { SharedBus } from "./shared_bus.ts";
 

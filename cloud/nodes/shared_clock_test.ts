@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { SharedClock } from "./shared_clock.ts";
 
 const NOON = Date.parse("2026-03-04T12:00:00Z");

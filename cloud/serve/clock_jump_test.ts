@@ -4,7 +4,7 @@ import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AccountService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { TriggerService } from "../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { createClient } from "@connectrpc/connect";
 import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
 import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";

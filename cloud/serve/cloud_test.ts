@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { PortInUseError } from "../../shared/rpc/server/errors.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import type { BootstrapResult } from "../local/bootstrap/bootstrap.ts";

@@ -5,7 +5,7 @@ import { AttemptLimiter } from "../../shared/cloud/auth/attempt_limiter.ts";
 import { requireAuthentication } from "../../shared/cloud/auth/require_auth.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
-import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
+import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
 import type { RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";

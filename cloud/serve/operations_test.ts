@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:tls";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { CertificateAuthority } from "../accounts/certificates/authority.ts";

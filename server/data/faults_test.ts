@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { runFaultChild } from "../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../shared/base/faults/fault_child_testing.ts";
 import { filesIn } from "./testing.ts";
 import { readTrail } from "./run_testing.ts";
 

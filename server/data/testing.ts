@@ -11,7 +11,7 @@ import {
   type SensorData,
   type UploadMetadata,
 } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
+import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { closeSqlite, type Database, openSqlite } from "../../shared/base/store/sqlite.ts";
 import { type Clock, systemClock } from "../../shared/base/time/clock.ts";
 import { anyAttributes } from "../resources/graph/attributes.ts";

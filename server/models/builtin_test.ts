@@ -1,7 +1,7 @@
 /** What holds for the attributes of every built-in model. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { AttributeError } from "../resources/graph/attributes.ts";
 import type { RegisteredModel } from "../resources/graph/registry.ts";
 import { builtinModels } from "./builtin.ts";

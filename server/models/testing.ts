@@ -1,6 +1,6 @@
 /** What tests of the built-in models give them. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { type Model, ModelRegistry } from "../resources/graph/registry.ts";

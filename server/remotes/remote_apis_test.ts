@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { DescService } from "@bufbuild/protobuf";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { createInProcessTransport } from "../../shared/rpc/server/in_process.ts";
 import { mountReflection } from "../../shared/rpc/server/reflection.ts";
 import { RpcRouter } from "../../shared/rpc/server/router.ts";

@@ -11,7 +11,7 @@ import {
   ResourceNamesResponseSchema,
   RobotService,
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { RpcRouter } from "../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../shared/rpc/server/server.ts";
 import type { ResourceSpec } from "../resources/graph/target.ts";

@@ -1,11 +1,11 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { join } from "node:path";
 import { Secret } from "../base/redaction/secret.ts";
-import { runFaultChild } from "../base/faults/fault_child.ts";
+import { runFaultChild } from "../base/faults/fault_child_testing.ts";
 import { FakeClock } from "../base/time/fake_clock.ts";
 import { configureLogging, getLogger, type LoggingOptions } from "./configure.ts";
 import { formatLine, type LogLine } from "./line.ts";
-import { memoryLogger } from "./memory_logger.ts";
+import { memoryLogger } from "./memory_logger_testing.ts";
 
 async function withLogging(
   options: LoggingOptions,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 // @ts-types="@types/better-sqlite3"
 import Database from "better-sqlite3";
 import { create } from "@bufbuild/protobuf";
-import { runFaultChild } from "../base/faults/fault_child.ts";
+import { runFaultChild } from "../base/faults/fault_child_testing.ts";
 import { LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
 import { LogSpool } from "./spool.ts";
 import { spoolSink } from "./spool_sink.ts";

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
-import { runFaultChild } from "../base/faults/fault_child.ts";
+import { runFaultChild } from "../base/faults/fault_child_testing.ts";
 import { noSmallDisks, withSmallDisk } from "../test_tools/small_disk.ts";
 import { type LogEntry, LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
 import { FakeClock } from "../base/time/fake_clock.ts";

@@ -5,7 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { type LogEntry, LogEntrySchema } from "../gen/viam/common/v1/common_pb.ts";
 import { Backoff } from "../base/time/backoff.ts";
 import { FakeClock } from "../base/time/fake_clock.ts";
-import { memoryLogger } from "./memory_logger.ts";
+import { memoryLogger } from "./memory_logger_testing.ts";
 import { LogSpool } from "./spool.ts";
 import { LogUploader, type UploaderOptions } from "./uploader.ts";
 

@@ -12,7 +12,7 @@ import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { letOthersWork } from "../../shared/base/time/other_work.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import type { Reporter } from "./report.ts";
 
 /** Sensors of which each has a file: a hundred million readings. */

@@ -7,7 +7,7 @@ import process from "node:process";
 import { Downloader } from "../../agent/updates/downloads/downloader.ts";
 import { FilesInUse } from "../../agent/updates/downloads/files_in_use.ts";
 import { AgentState } from "../../agent/state/agent_state.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 
 export interface DownloadFigures {

@@ -15,7 +15,7 @@ import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { Redactor } from "../../shared/base/redaction/redactor.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { LogRequestSchema, LogResponseSchema } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { Watched } from "../../shared/workers/watched.ts";
 
 export interface JournalFigures {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { createClient } from "@connectrpc/connect";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
 import { callPeer } from "../../shared/rtc/signaling/caller.ts";
 import { decodeSdp, encodeSdp } from "../../shared/rtc/signaling/sdp.ts";

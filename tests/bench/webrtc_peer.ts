@@ -4,7 +4,7 @@
  * are sent back.
  */
 import { decodeSdp, encodeSdp } from "../../shared/rtc/signaling/sdp.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";
 import { pour } from "./webrtc_pour.ts";

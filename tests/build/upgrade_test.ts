@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { restoreCopies, saveCopies } from "../../agent/state/state_copies.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";

@@ -5,7 +5,7 @@ import { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import { NO_TERMINAL } from "../../shared/commands/output/terminal.ts";
 import { writeArchive } from "../../shared/commands/upload/archive_testing.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { CliRig } from "./rig.ts";
 

@@ -6,7 +6,7 @@ import { UsageError } from "../../shared/base/flags/flags.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
 import { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { CliRig, runMachine } from "./rig.ts";
 
 Deno.test("login keeps a profile for its owner alone; logout forgets it", async () => {

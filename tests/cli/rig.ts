@@ -16,7 +16,7 @@ import { CloudConnection } from "../../shared/cloud/client/connection.ts";
 import { NO_TERMINAL, type Terminal } from "../../shared/commands/output/terminal.ts";
 import { runCommandLine } from "../../shared/commands/run/run_command.ts";
 import { AccountService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 
 /** What a command printed. */
 export interface Printed {

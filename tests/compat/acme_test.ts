@@ -15,7 +15,7 @@ import { inspectPair } from "../../cloud/operations/tls/pair.ts";
 import { DerivedSecrets } from "../../cloud/storage/keys/derived_secrets.ts";
 import { parsePostgresAddress } from "../../cloud/storage/postgres/address.ts";
 import { PostgresDatabase } from "../../cloud/storage/postgres/postgres_database.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";

@@ -3,7 +3,7 @@ import { apiWay } from "../../agent/provisioning/api/api_way.ts";
 import { FakeProvisioning, visibleNetwork } from "../../agent/provisioning/fake_provisioning.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { defaultAgentSettings } from "../../shared/config/agent_settings.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 
 /**
  * Serves machine-agent's API to phones for a machine that is to be set up, and checks what the tour

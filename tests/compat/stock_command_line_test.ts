@@ -25,7 +25,7 @@ import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/
 import { AppService, Visibility } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { tarGzOf } from "../../shared/transfer/archive/testing.ts";
 import { GoGrpc, GrpcError } from "./go_grpc.ts";
 

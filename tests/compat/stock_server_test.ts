@@ -10,7 +10,7 @@ import { AppService, OnlineState } from "../../shared/gen/viam/app/v1/app_pb.ts"
 import { CredentialsType, RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { RpcRouter } from "../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../shared/rpc/server/server.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";

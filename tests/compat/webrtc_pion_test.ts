@@ -1,7 +1,7 @@
 /** Connections to peers made with pion, which Go programs use. Skipped where there is no Go. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import type { IceCandidate, RtcPeer } from "../../shared/rtc/webrtc/peer.ts";

@@ -13,7 +13,7 @@ import { placeEmptyDatabase } from "../../cloud/storage/data_folder/empty_databa
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";

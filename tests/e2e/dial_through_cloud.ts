@@ -5,7 +5,7 @@ import { AuthService } from "../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
 import { callPeer } from "../../shared/rtc/signaling/caller.ts";
 import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";

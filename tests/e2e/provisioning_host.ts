@@ -3,7 +3,7 @@ import { FakeProvisioning, visibleNetwork } from "../../agent/provisioning/fake_
 import { provisioningWays } from "../../agent/provisioning/ways.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { defaultAgentSettings } from "../../shared/config/agent_settings.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 
 const port = new FakeProvisioning();
 port.visible = [visibleNetwork("Home")];

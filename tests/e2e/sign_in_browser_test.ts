@@ -13,7 +13,7 @@ import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { launchBrowser } from "../../shared/test_tools/browser.ts";
 import { IDLE_DEPS } from "../../cli/program/idle_deps.ts";

@@ -6,7 +6,7 @@ import { StreamService } from "../../shared/gen/proto/stream/v1/stream_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { createDataChannelTransport } from "../../shared/rpc/data_channel/transport.ts";
 import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
 import { callPeer } from "../../shared/rtc/signaling/caller.ts";

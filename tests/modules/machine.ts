@@ -23,7 +23,7 @@ import type { ResourceSpec } from "../../server/resources/graph/target.ts";
 import { BoardService } from "../../shared/gen/viam/component/board/v1/board_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger.ts";
+import { type MemoryLogger, memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
 import { RpcRouter } from "../../shared/rpc/server/router.ts";

@@ -9,8 +9,8 @@ import { openObjectStorage } from "../../cloud/storage/blobs/open_object_storage
 import { S3Client } from "../../cloud/storage/blobs/s3_client.ts";
 import type { S3Settings } from "../../cloud/storage/blobs/s3_settings.ts";
 import type { BlobStore } from "../../cloud/storage/blobs/blob_store.ts";
-import { runFaultChild } from "../../shared/base/faults/fault_child.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { runFaultChild } from "../../shared/base/faults/fault_child_testing.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { S3Server } from "./s3_server.ts";
 
@@ -21,7 +21,7 @@ const PIECES = 11_000;
 const SOURCE = `
   import { uploadToFolder } from "../../cloud/data/ingest/fault_upload_testing.ts";
   import { openObjectStorage } from "../../cloud/storage/blobs/open_object_storage.ts";
-  import { memoryLogger } from "../../shared/log/memory_logger.ts";
+  import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
   import { Secret } from "../../shared/base/redaction/secret.ts";
   import { systemClock as clock } from "../../shared/base/time/clock.ts";
   const [dataDir, settings, secret] = Deno.args;

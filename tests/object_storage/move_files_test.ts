@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { moveFiles } from "../../cloud/operations/move/move_files.ts";
 import { FolderBlobStore } from "../../cloud/storage/blobs/folder_blob_store.ts";
 import { openDatabase } from "../../cloud/storage/data_folder/database_choice.ts";
-import { runFaultChild } from "../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../shared/base/faults/fault_child_testing.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { S3Server } from "./s3_server.ts";
 

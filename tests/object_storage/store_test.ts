@@ -12,7 +12,7 @@ import {
   BlobTooLargeError,
 } from "../../cloud/storage/blobs/blob_store.ts";
 import { Secret } from "../../shared/base/redaction/secret.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { S3Server } from "./s3_server.ts";
 

@@ -4,7 +4,7 @@ import { managedScript } from "../../cloud/training/managed/read_managed_script.
 import { LocalRunner } from "../../cloud/training/runs/local_runner.ts";
 import { environmentPython } from "../../cloud/training/runs/python_environment.ts";
 import type { TrainingTask } from "../../cloud/training/runs/runner.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { noPythonPackagesBecause } from "../../shared/test_tools/probes.ts";

@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type Schema, Validator } from "@cfworker/json-schema";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { systemProcesses } from "../../shared/base/process/system_processes.ts";
-import { memoryLogger } from "../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { builtinModels } from "../../server/models/builtin.ts";
 import { ResourceManager } from "../../server/resources/graph/manager.ts";
 import { MODEL_EXAMPLES } from "./model_examples.ts";

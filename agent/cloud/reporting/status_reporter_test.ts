@@ -8,7 +8,7 @@ import {
   ProgramCommand_Action as Action,
   ProgramCommandSchema,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../../state/agent_state.ts";
 import { FakeCloud, settle } from "../../testing.ts";

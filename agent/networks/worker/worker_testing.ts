@@ -6,7 +6,7 @@ import {
 } from "../../../shared/config/agent_fields.ts";
 import { mergeAgentSettings } from "../../../shared/config/agent_settings.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import type { SystemBus } from "../../dbus/system_bus.ts";
 import type { ProvisioningSite } from "../../provisioning/provisioning_way.ts";

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { ProvisioningService } from "../../../shared/gen/viam/provisioning/v1/provisioning_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { rejection } from "../../../shared/rpc/testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
 import type { NetworkSettings } from "../../../shared/config/agent_fields.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { connectSystemBus } from "../../dbus/dbus_connection.ts";
 import { DBusCallError } from "../../dbus/system_bus.ts";
 import { PrivateBus } from "../../dbus/testing.ts";

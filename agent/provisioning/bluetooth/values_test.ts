@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { constants, createPublicKey, publicEncrypt } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { DelayedCommit } from "../delayed_commit.ts";
 import { FakeProvisioning, visibleNetwork } from "../fake_provisioning.ts";
 import { serviceUuid, uuidOf } from "./identifiers.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { DelayedCommit } from "../delayed_commit.ts";
 import { FakeProvisioning, visibleNetwork } from "../fake_provisioning.ts";
 import { Portal } from "./portal.ts";

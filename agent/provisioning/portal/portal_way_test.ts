@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeProvisioning, visibleNetwork } from "../fake_provisioning.ts";
 import { portalWay, type PortalWayOptions } from "./portal_way.ts";
 

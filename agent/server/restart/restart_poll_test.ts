@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { FakeCloud, settle } from "../../testing.ts";
 import { pollRestarts } from "./restart_poll.ts";

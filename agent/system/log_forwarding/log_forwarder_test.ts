@@ -4,7 +4,7 @@ import { FakeProcesses } from "../../../shared/base/process/fake_processes.ts";
 import type { RunProgram } from "../../../shared/base/process/run_program.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import type { LogEntry } from "../../../shared/gen/viam/common/v1/common_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { LogSpool } from "../../../shared/log/spool.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import type { SystemOutcome } from "../outcomes/system_outcome.ts";

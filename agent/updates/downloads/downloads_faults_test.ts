@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type FileServer, sha256Of } from "../../../shared/transfer/download/testing.ts";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { programBytes, release, withRig } from "./rig_testing.ts";
 import type { WantedFile } from "./wanted_file.ts";
 

@@ -8,7 +8,7 @@ import {
   sha256Of,
   withFolder,
 } from "../../../shared/transfer/download/testing.ts";
-import { type MemoryLogger, memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { type MemoryLogger, memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { CacheCleaner } from "../cache/clean.ts";
 import { AgentState } from "../../state/agent_state.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type MemoryLogger, memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { type MemoryLogger, memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../../state/agent_state.ts";
 import { allowVersion, LowestVersions } from "./lowest_versions.ts";

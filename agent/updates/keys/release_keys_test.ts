@@ -4,7 +4,7 @@ import {
   type ReleaseKey,
   ReleaseKeySchema,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import {
   releaseKeyId,
   signRelease,

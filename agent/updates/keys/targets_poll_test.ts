@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
 import { AgentService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import type { DeviceConfig } from "../../settings/device_config.ts";
 import type { CurrentSettings } from "../../settings/settings_source.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { beginTrial, endTrial, readTrial, writeRollback } from "../guard/trial_file.ts";
 import { AgentState } from "../../state/agent_state.ts";
 import { AgentSlot } from "./agent_slot.ts";

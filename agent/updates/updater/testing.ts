@@ -1,5 +1,5 @@
 /** An updater whose world is the test's. */
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import type { InstalledVersion } from "../../state/agent_state.ts";
 import { Watched } from "../../../shared/workers/watched.ts";

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
 import { AuthorityError, CertificateAuthority } from "./authority.ts";
 import { MachineCertificates } from "./machine_certificates.ts";

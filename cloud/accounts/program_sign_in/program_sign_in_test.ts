@@ -7,7 +7,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { AccountService } from "../../../shared/gen/machine/cloud/v1/accounts_pb.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { addOwner, signInLink } from "../../local/people/people_command.ts";
 import { startCloud } from "../../serve/cloud.ts";

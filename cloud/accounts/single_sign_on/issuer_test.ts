@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { Issuer } from "./issuer.ts";
 
 const URL_OF_ISSUER = "https://login.example.com";

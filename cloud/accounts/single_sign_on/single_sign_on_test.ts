@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Secret } from "../../../shared/base/redaction/secret.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { addOwner } from "../../local/people/people_command.ts";
 import { startCloud } from "../../serve/cloud.ts";

@@ -5,7 +5,7 @@ import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { startCloud } from "../../serve/cloud.ts";
 import { pageLanguage } from "./page_texts.ts";

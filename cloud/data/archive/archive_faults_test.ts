@@ -1,7 +1,7 @@
 /** Kills the cloud where it hurts most while it moves readings to files. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";

@@ -4,7 +4,7 @@ import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";

@@ -1,7 +1,7 @@
 /** Kills the cloud where it hurts most while it takes data in, and fills its disk. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";

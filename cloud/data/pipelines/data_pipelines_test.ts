@@ -12,7 +12,7 @@ import {
   DataPipelinesService,
 } from "../../../shared/gen/viam/app/datapipelines/v1/data_pipelines_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { NOON, uploadTemperatures } from "../ingest/data_testing.ts";

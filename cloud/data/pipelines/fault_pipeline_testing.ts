@@ -1,4 +1,4 @@
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { join } from "node:path";
 import { ArchivedReadings } from "../archive/archived_readings.ts";

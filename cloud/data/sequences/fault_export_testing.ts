@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { ArchivedReadings } from "../archive/archived_readings.ts";
 import { FileUrls } from "../ingest/file_urls.ts";

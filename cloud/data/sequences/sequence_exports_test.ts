@@ -10,7 +10,7 @@ import {
   SequenceDatasetExportStatus as Status,
 } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { NOON, uploadPicture, uploadTemperatures } from "../ingest/data_testing.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";

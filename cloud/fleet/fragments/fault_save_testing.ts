@@ -1,5 +1,5 @@
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { ChangeFeed } from "../../storage/database/change_feed.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { OnlineState } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";
 import { Presence } from "./presence.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { type MessageListener, requirePayload } from "../../nodes/node_bus.ts";
 import { LocalNodes, type Nodes } from "../../nodes/nodes.ts";
 import { DeviceCalls, MOST_ANSWER_BYTES } from "./device_calls.ts";

@@ -7,7 +7,7 @@ import { CloudConnection } from "../../../shared/cloud/client/connection.ts";
 import { AppService, OnlineState } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { serveDataChannel } from "../../../shared/rpc/data_channel/server.ts";
 import { createDataChannelTransport } from "../../../shared/rpc/data_channel/transport.ts";
 import { testRouter } from "../../../shared/rpc/testing.ts";

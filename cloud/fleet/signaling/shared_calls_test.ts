@@ -3,7 +3,7 @@ import { Code, type ConnectError } from "@connectrpc/connect";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { Offer, WaitingAnswerer } from "../../../shared/rtc/signaling/call_sides.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { type MessageListener, type NodeBus, requirePayload } from "../../nodes/node_bus.ts";
 import { LocalNodes, type NodeChange, type Nodes } from "../../nodes/nodes.ts";
 import { SharedCalls } from "./shared_calls.ts";

@@ -4,7 +4,7 @@ import { createClient } from "@connectrpc/connect";
 import { UsageError } from "../../../shared/base/flags/flags.ts";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../../shared/base/flags/flags.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createClient } from "@connectrpc/connect";
 import { ReleaseService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createClient } from "@connectrpc/connect";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createWebTransport } from "../../../shared/rpc/client/fallback/web_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { TestReceiver } from "../../triggers/delivery/receiver_testing.ts";
 import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createClient } from "@connectrpc/connect";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";

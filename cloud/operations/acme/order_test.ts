@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:https";
 import { CertificateAuthority } from "../../accounts/certificates/authority.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { DirectoryError } from "./directory.ts";
 import { HttpChallenges } from "./http_challenges.ts";
 import { newAccountKey, order } from "./order.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { CertificateAuthority } from "../../accounts/certificates/authority.ts";
 import { SqliteLogStore } from "../../fleet/logs/sqlite_log_store.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";

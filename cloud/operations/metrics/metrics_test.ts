@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { listenForMetrics, metricsRoute } from "./metrics_access.ts";
 import { metricsRig } from "./metrics_testing.ts";
 

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { type FaultChildResult, runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import {
+  type FaultChildResult,
+  runFaultChild,
+} from "../../../shared/base/faults/fault_child_testing.ts";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";

@@ -1,7 +1,10 @@
 import { sql } from "kysely";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { addonFor, connect } from "../../../shared/base/store/connect.ts";
-import { type FaultChildResult, runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import {
+  type FaultChildResult,
+  runFaultChild,
+} from "../../../shared/base/faults/fault_child_testing.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDatabase } from "../../storage/data_folder/database_choice.ts";

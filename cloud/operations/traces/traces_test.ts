@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createClient } from "@connectrpc/connect";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";

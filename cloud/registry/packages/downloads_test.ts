@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { createClient, type Transport } from "@connectrpc/connect";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { PackageService } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";

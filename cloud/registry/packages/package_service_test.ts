@@ -7,7 +7,7 @@ import {
   PackageType,
 } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";

@@ -9,7 +9,7 @@ import {
   ProgramStatus_State as State,
   Rollout_State,
 } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import {
   addRelease,

@@ -5,7 +5,7 @@ import { createClient, type Transport } from "@connectrpc/connect";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { Channel, ReleaseService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";
 import { FileError } from "../../../shared/base/files/fs_error.ts";
 import { BlobTooLargeError } from "./blob_store.ts";

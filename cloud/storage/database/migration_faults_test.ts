@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { closeSqlite, openSqlite } from "../../../shared/base/store/sqlite.ts";
 import { cloudMigrations } from "./migrations.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { sql } from "kysely";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import { toCallFailure } from "../database/call_failures.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { type Queries, SqliteDatabase } from "../database/cloud_database.ts";
 import { SteadyTime } from "./steady_time.ts";
 

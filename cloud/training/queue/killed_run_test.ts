@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { realRunner } from "./killed_run_testing.ts";
 import { QueueRig, withDataFolder } from "./queue_testing.ts";
 

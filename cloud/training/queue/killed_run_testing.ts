@@ -1,7 +1,7 @@
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { LocalRunner } from "../runs/local_runner.ts";
 import { QueueRig } from "./queue_testing.ts";
 

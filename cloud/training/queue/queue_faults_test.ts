@@ -1,7 +1,7 @@
 /** Kills the cloud where it hurts most in the life of a training job. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import type { TrainingState } from "../../storage/database/training_schema.ts";
 import type { JobRow } from "../jobs/jobs.ts";
 import type { FaultScene } from "./fault_queue_testing.ts";

@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { join } from "node:path";
 import { tarGzOf } from "../../../shared/transfer/archive/testing.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";

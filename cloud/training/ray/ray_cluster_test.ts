@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import type { TrainingTask } from "../runs/runner.ts";
 import { ClusterRunner, type ClusterRunnerOptions } from "../remote/cluster_runner.ts";
 import { RayJobs } from "./ray_jobs.ts";

@@ -1,7 +1,7 @@
 /** Clusters whose answers are no good: a job of somebody else, a head that was taken over. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { ClusterAwayError } from "../remote/cluster.ts";
 import { ClusterRunner, type ClusterRunnerOptions } from "../remote/cluster_runner.ts";
 import { RayCluster } from "./ray_cluster.ts";

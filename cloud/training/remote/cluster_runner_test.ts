@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { ClusterAwayError } from "./cluster.ts";
 import { ClusterRunner, type ClusterRunnerOptions } from "./cluster_runner.ts";
 

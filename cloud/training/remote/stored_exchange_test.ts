@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { tarGzOf, treeOf } from "../../../shared/transfer/archive/testing.ts";
 import type { HttpCallers } from "../../accounts/access/http_callers.ts";
 import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";

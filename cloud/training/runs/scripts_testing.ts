@@ -1,7 +1,7 @@
 /** For tests: training scripts as archives, and a runner in a folder of its own. */
 import { join } from "node:path";
 import { tarGzOf, type TestEntry } from "../../../shared/transfer/archive/testing.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { LocalRunner, type LocalRunnerOptions } from "./local_runner.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { transitionFacts } from "../events/facts_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { Deliverer } from "./deliverer.ts";
 import type { DeliveryStore } from "./delivery_store.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { transitionFacts } from "../events/facts_testing.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";

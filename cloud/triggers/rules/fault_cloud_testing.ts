@@ -7,7 +7,7 @@ import {
   DataType,
 } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";

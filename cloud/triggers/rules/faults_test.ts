@@ -1,6 +1,6 @@
 /** Kills the cloud where it hurts most between a machine's data and the receiver of a webhook. */
 import assert from "node:assert/strict";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";

@@ -3,7 +3,7 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { WatchResponseSchema } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { watchCloud } from "./watch.ts";

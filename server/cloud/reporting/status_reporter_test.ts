@@ -7,7 +7,7 @@ import {
   ResourceReadingsSchema,
 } from "../../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { GetMachineStatusResponseSchema } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { StatusReporter } from "./status_reporter.ts";

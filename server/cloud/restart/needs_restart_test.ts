@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import assert from "node:assert/strict";
 import { NeedsRestartResponseSchema } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { pollNeedsRestart } from "./needs_restart.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { checkMachineConfig } from "../../../shared/config/check.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/machine_config.ts";
 import type { ResourceConfig } from "../../../shared/config/resources.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { ConfigurationApplier } from "../source/applier.ts";
 import { candidateOf } from "../source/candidate.ts";

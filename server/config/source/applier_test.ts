@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkMachineConfig } from "../../../shared/config/check.ts";
 import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/machine_config.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { MachineState } from "../status/machine_state.ts";
 import { ConfigurationApplier } from "./applier.ts";

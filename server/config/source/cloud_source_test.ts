@@ -6,7 +6,7 @@ import {
   type ConfigRequest,
   ConfigResponseSchema,
 } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { CloudSource } from "./cloud_source.ts";
 

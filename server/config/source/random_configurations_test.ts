@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { parseMachineConfig } from "../../../shared/config/parse.ts";
 import { randomMachineConfig } from "../../../shared/config/random_config_testing.ts";
 import { type RandomSource, randomSource } from "../../../shared/test_tools/random_source.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { anyAttributes } from "../../resources/graph/attributes.ts";
 import { ResourceManager } from "../../resources/graph/manager.ts";

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { parseMachineConfig } from "../../../shared/config/parse.ts";
 import { type RandomSource, randomSource } from "../../../shared/test_tools/random_source.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { FrameSystem } from "../../resources/frames/frame_system.ts";
 import { builtinModels } from "../../models/builtin.ts";

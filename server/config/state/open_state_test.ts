@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { closeSqlite, StoreError } from "../../../shared/base/store/sqlite.ts";
 import { openServerState } from "./open_state.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createClient } from "@connectrpc/connect";
 import { basename, join } from "node:path";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";

@@ -11,7 +11,7 @@ import {
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { GetReadingsResponseSchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import type { ForwardedCall } from "../../../shared/rpc/client/forward.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";

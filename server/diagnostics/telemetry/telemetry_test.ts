@@ -13,7 +13,7 @@ import {
   TracesDataSchema,
 } from "../../../shared/gen/opentelemetry/proto/trace/v1/trace_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { passedOnKey } from "../../../shared/rpc/client/forward.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";

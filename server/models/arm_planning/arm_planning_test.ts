@@ -21,7 +21,7 @@ import {
   MoveRequestSchema,
 } from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
 import { GetPoseRequestSchema as MachinePoseSchema } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FrameSystem } from "../../resources/frames/frame_system.ts";
 import { farthest } from "../../resources/frames/inverse_kinematics.ts";
 import { ofPoseMessage, type Pose, toPoseMessage } from "../../resources/frames/pose.ts";

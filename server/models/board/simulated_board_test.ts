@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { simulatedBoard } from "./simulated_board.ts";
 import type { SimulatedMotor } from "./simulated_wiring.ts";
 

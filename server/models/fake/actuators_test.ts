@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import type { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.ts";
 import type { ButtonService } from "../../../shared/gen/viam/component/button/v1/button_pb.ts";
 import type { GantryService } from "../../../shared/gen/viam/component/gantry/v1/gantry_pb.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { AttributeError } from "../../resources/graph/attributes.ts";

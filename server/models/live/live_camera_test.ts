@@ -7,7 +7,7 @@ import {
   type CameraService,
   GetImagesRequestSchema,
 } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import { isEncodedCamera } from "../../resources/video/encoded_source.ts";

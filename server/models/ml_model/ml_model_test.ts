@@ -6,7 +6,7 @@ import {
   InferRequestSchema,
 } from "../../../shared/gen/viam/service/mlmodel/v1/mlmodel_pb.ts";
 import { flatTensor, numbersIn } from "../../../shared/inference/flat_tensors.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import type { MlModel } from "./ml_model.ts";
 import { mlModelModel } from "./ml_model_model.ts";

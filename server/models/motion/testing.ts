@@ -7,7 +7,7 @@ import {
   MoveOnGlobeRequestSchema,
   PlanState,
 } from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { testCall } from "../testing.ts";
 import { FrameSnapshot } from "../../resources/frames/frame_snapshot.ts";

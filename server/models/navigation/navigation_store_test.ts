@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { NavigationStore } from "./navigation_store.ts";
 
 const SPOT = { latitude: 52.1, longitude: 13.4 };

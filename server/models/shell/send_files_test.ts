@@ -12,7 +12,7 @@ import {
   CopyFilesToMachineRequestSchema,
   type FileData,
 } from "../../../shared/gen/viam/service/shell/v1/shell_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { receiveFiles } from "./receive_files.ts";
 import { sendFiles } from "./send_files.ts";
 import { hasCode, RequestStream, testWithHome as test, tree } from "./testing.ts";

@@ -6,7 +6,7 @@ import {
   ShellRequestSchema,
   type ShellService,
 } from "../../../shared/gen/viam/service/shell/v1/shell_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeProcesses } from "../../../shared/base/process/fake_processes.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { Driver } from "../../resources/graph/driver.ts";

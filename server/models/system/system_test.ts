@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeProcesses } from "../../../shared/base/process/fake_processes.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import type { BuiltinEnvironment } from "../environment.ts";

@@ -4,7 +4,7 @@ import { Code, createClient, type Transport } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { InputControllerService } from "../../../shared/gen/viam/component/inputcontroller/v1/input_controller_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { openForwardChannel } from "../../../shared/rpc/client/forward.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";

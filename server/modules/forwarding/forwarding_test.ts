@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { InputControllerService } from "../../../shared/gen/viam/component/inputcontroller/v1/input_controller_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { ShellService } from "../../../shared/gen/viam/service/shell/v1/shell_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { openForwardChannel } from "../../../shared/rpc/client/forward.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";

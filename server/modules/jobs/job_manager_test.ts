@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JobConfig } from "../../../shared/config/operation.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import type { JobCaller } from "./job_caller.ts";
 import { JobManager } from "./job_manager.ts";

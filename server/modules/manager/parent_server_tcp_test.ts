@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { type MemoryLogger, memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { type MemoryLogger, memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { TREE_VARIABLE } from "../../../shared/base/process/process_table.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";

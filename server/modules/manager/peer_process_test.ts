@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { PeerGate } from "./peer_gate.ts";
 import { type ModuleProcess, SECRET_VARIABLE, type TcpEnds } from "./peer_process.ts";
 import { LinuxPeerProcesses } from "./peer_process_linux.ts";

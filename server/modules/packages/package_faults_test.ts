@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FileServer, randomBytes, withFolder } from "../../../shared/transfer/download/testing.ts";
-import { runFaultChild } from "../../../shared/base/faults/fault_child.ts";
+import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { tarGzOf, treeOf } from "../../../shared/transfer/archive/testing.ts";
 
 const here = import.meta.dirname ?? ".";

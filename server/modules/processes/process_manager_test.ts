@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ProcessConfig } from "../../../shared/config/remotes.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeProcesses } from "../../../shared/base/process/fake_processes.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { ProcessManager, type ProcessManagerOptions } from "./process_manager.ts";

@@ -10,7 +10,7 @@ import {
   GetPoseRequestSchema,
   TransformPoseRequestSchema,
 } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { builtinModels } from "../../models/builtin.ts";
 import { testEnvironment } from "../../models/testing.ts";

@@ -1,7 +1,7 @@
 /** Resources whose models come and go, and that depend on what their attributes name. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { anyAttributes } from "./attributes.ts";
 import { ResourceManager } from "./manager.ts";

@@ -2,7 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { join } from "node:path";
 import { ResourceStatus_State, RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";

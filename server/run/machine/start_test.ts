@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { closeSqlite } from "../../../shared/base/store/sqlite.ts";
 import { emptyMachineConfig } from "../../../shared/config/machine_config.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { RevisionStore } from "../../config/source/revision_store.ts";
 import { openServerState } from "../../config/state/open_state.ts";
 import { Machine } from "./testing.ts";

@@ -3,7 +3,7 @@ import { createClient, type Transport } from "@connectrpc/connect";
 import { join } from "node:path";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import type { LogSink } from "../../../shared/log/line.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";

@@ -1,7 +1,7 @@
 import { create, type DescMethod, type DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { SensorsService } from "../../../shared/gen/viam/service/sensors/v1/sensors_pb.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";

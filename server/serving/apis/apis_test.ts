@@ -10,7 +10,7 @@ import {
   RobotService,
 } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { GenericService as GenericServiceService } from "../../../shared/gen/viam/service/generic/v1/generic_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";

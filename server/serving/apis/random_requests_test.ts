@@ -3,7 +3,7 @@ import { create, type DescField, type DescMessage, type Message } from "@bufbuil
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { type RandomSource, randomSource } from "../../../shared/test_tools/random_source.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";

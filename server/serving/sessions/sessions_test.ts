@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { type Identity, identityKey } from "../../../shared/cloud/auth/identity.ts";
 import { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../../shared/rpc/server/server.ts";

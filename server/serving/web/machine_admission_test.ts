@@ -7,7 +7,7 @@ import { createClient } from "@connectrpc/connect";
 import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { GetReadingsRequestSchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { GET_READINGS, rejection } from "../../../shared/rpc/testing.ts";
 import { MachineAdmission } from "./machine_admission.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { emptyMachineConfig, type MachineConfig } from "../../../shared/config/machine_config.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { PortInUseError } from "../../../shared/rpc/server/errors.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import {

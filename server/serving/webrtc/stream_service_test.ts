@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { StreamService } from "../../../shared/gen/proto/stream/v1/stream_pb.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import type { RtcPeer } from "../../../shared/rtc/webrtc/peer.ts";

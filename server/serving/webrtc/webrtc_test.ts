@@ -9,7 +9,7 @@ import { emptyMachineConfig } from "../../../shared/config/machine_config.ts";
 import { AuthService } from "../../../shared/gen/proto/rpc/v1/auth_pb.ts";
 import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signaling_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createDataChannelTransport } from "../../../shared/rpc/data_channel/transport.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";

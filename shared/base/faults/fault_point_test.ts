@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { runFaultChild } from "./fault_child.ts";
+import { runFaultChild } from "./fault_child_testing.ts";
 
 const folder = import.meta.dirname ?? ".";
 const source = `

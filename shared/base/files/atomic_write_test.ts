@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
 import { join } from "node:path";
-import { runFaultChild } from "../faults/fault_child.ts";
+import { runFaultChild } from "../faults/fault_child_testing.ts";
 import { noSmallDisks, withSmallDisk } from "../../test_tools/small_disk.ts";
 import {
   removeStaleTemps,

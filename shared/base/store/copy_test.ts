@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
 import { join } from "node:path";
-import { runFaultChild } from "../faults/fault_child.ts";
+import { runFaultChild } from "../faults/fault_child_testing.ts";
 import { copySqlite, moveSqlite, restoreSqlite, schemaOf } from "./copy.ts";
 import { closeSqlite, type Database, openSqlite, StoreError } from "./sqlite.ts";
 

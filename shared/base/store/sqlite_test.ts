@@ -3,7 +3,7 @@ import { join } from "node:path";
 // @ts-types="@types/better-sqlite3"
 import BetterSqlite3 from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { runFaultChild } from "../faults/fault_child.ts";
+import { runFaultChild } from "../faults/fault_child_testing.ts";
 import { noSmallDisks, withSmallDisk } from "../../test_tools/small_disk.ts";
 import {
   closeSqlite,

@@ -9,7 +9,7 @@ import { AuthService } from "../../gen/proto/rpc/v1/auth_pb.ts";
 import { MachineService } from "../../gen/machine/cloud/v1/machine_pb.ts";
 import { RobotService } from "../../gen/viam/app/v1/robot_pb.ts";
 import { RobotService as MachineRobot } from "../../gen/viam/robot/v1/robot_pb.ts";
-import { memoryLogger } from "../../log/memory_logger.ts";
+import { memoryLogger } from "../../log/memory_logger_testing.ts";
 import { RpcRouter } from "../../rpc/server/router.ts";
 import { RpcServer } from "../../rpc/server/server.ts";
 import { CloudConnection } from "./connection.ts";

@@ -5,7 +5,7 @@ import {
   AnswerRequestInitStageSchema,
   SignalingService,
 } from "../../gen/proto/rpc/webrtc/v1/signaling_pb.ts";
-import { memoryLogger } from "../../log/memory_logger.ts";
+import { memoryLogger } from "../../log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../rpc/client/grpc_transport.ts";
 import { RpcRouter } from "../../rpc/server/router.ts";
 import { RpcServer } from "../../rpc/server/server.ts";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { classes, Message, methods, parseMessage } from "werift";
 import { FakeClock } from "../../base/time/fake_clock.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
-import { memoryLogger } from "../../log/memory_logger.ts";
+import { memoryLogger } from "../../log/memory_logger_testing.ts";
 import { IceAgent } from "./ice_agent.ts";
 import { MediaLink } from "./media_link.ts";
 import { randomSource } from "../../test_tools/random_source.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createSocket, type Socket } from "node:dgram";
 import { Message, parseMessage } from "werift";
-import { memoryLogger } from "../../log/memory_logger.ts";
+import { memoryLogger } from "../../log/memory_logger_testing.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
 import { randomSource } from "../../test_tools/random_source.ts";
 import { IceAgent, type IceEvents } from "./ice_agent.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { FakeClock } from "../../base/time/fake_clock.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
-import { memoryLogger } from "../../log/memory_logger.ts";
+import { memoryLogger } from "../../log/memory_logger_testing.ts";
 import { type LocalDescription, parseDescription, writeOffer } from "./data_channel_sdp.ts";
 import { Negotiation } from "./negotiation.ts";
 import { SctpChannel } from "./sctp_channel.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { memoryLogger } from "../../log/memory_logger.ts";
+import { memoryLogger } from "../../log/memory_logger_testing.ts";
 import { systemClock } from "../../base/time/clock.ts";
 import { FakeClock } from "../../base/time/fake_clock.ts";
 import { waitFor } from "../../base/time/wait_for.ts";

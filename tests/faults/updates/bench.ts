@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { SnapshotState } from "../../../agent/updates/updater/snapshot.ts";
 import type { Target } from "../../../agent/updates/updater/target.ts";
-import { bundledChild } from "../../../shared/base/faults/child_bundles.ts";
+import { bundledChild } from "../../../shared/base/faults/child_bundles_testing.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { connect } from "../../../shared/base/store/connect.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";

@@ -24,7 +24,7 @@ import type { WantedServer } from "../../../agent/server/supervision/wanted_serv
 import { runWorkers } from "../../../shared/workers/run_workers.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";

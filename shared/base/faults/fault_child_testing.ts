@@ -1,4 +1,4 @@
-import { bundledChild } from "./child_bundles.ts";
+import { bundledChild } from "./child_bundles_testing.ts";
 
 /** Unlike `deno eval`, it keeps compiled code for the next start: a quarter less of a processor. */
 const FROM_INPUT = ["run", "-A", "--no-check", "--quiet", "--ext=ts", "-"];
