@@ -4,7 +4,8 @@ Prints one JSON object: {"port", "access_key_id", "secret_access_key"}. The buck
 there. Ends when its standard input does. `PUT /_faults` takes a list of faults, each
 {"method", "contains", "times", "status", "code"}: so many requests whose method and address fit are
 answered with that error; with status 0 the whole server dies. With "POST after" for the method a
-request is carried out before its answer is replaced. `GET /_requests` gives the requests
+request is carried out before its answer is replaced. With status 200 its answer is kept back until
+the next `PUT /_faults`. `GET /_requests` gives the requests
 since it was last asked, "METHOD /path?query". moto knows no signatures in addresses: botocore
 checks those.
 """
@@ -38,6 +39,8 @@ moto = DomainDispatcherApplication(create_backend_app)
 faults = []
 requests = []
 lock = threading.Lock()
+# Set when what was kept back is answered.
+released = threading.Event()
 # Of the one user.
 access_key = {}
 
@@ -90,10 +93,13 @@ def addressed(environ, path, query, start_response):
 def application(environ, start_response):
     path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
     method = environ["REQUEST_METHOD"]
+    global released
     if path == "/_faults":
         length = int(environ.get("CONTENT_LENGTH") or 0)
         with lock:
             faults[:] = json.loads(environ["wsgi.input"].read(length))
+            released.set()
+            released = threading.Event()
         start_response("204 No Content", [])
         return []
     with lock:
@@ -116,7 +122,10 @@ def application(environ, start_response):
         )
         if fault:
             fault["times"] -= 1
-    if fault:
+        until = released
+    if fault and fault["status"] == 200:
+        until.wait()
+    elif fault:
         if fault["status"] == 0:
             os._exit(1)
         if fault["method"].endswith(" after"):

@@ -7,7 +7,10 @@ const INSTALLER = new URL("../../tools/s3_server.sh", import.meta.url);
 const PROGRAM = new URL("s3_server.py", import.meta.url);
 const START_MS = 120_000;
 
-/** Some requests that are answered with an error; status 0 ends the server. */
+/**
+ * Some requests that are answered with an error. Status 0 ends the server; 200 keeps the answer
+ * back until faults are set again.
+ */
 export interface S3Fault {
   readonly method: string;
   /** Part of path and query: `partNumber=2`. */
