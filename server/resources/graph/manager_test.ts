@@ -4,6 +4,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { anyAttributes } from "./attributes.ts";
+import { noteProblem } from "./noted_problems.ts";
 import { ResourceManager } from "./manager.ts";
 import { ModelRegistry } from "./registry.ts";
 import type { Construction, Resource } from "./resource.ts";
@@ -80,6 +81,30 @@ Deno.test("look() notifies once of a resource that has got a problem", async () 
   problem = undefined;
   manager.look();
   assert.equal(changes, 2);
+  await manager.close();
+});
+
+Deno.test("status shows what others note of a resource, until it is built again", async () => {
+  const registry = new ModelRegistry().register({
+    ...{ api: "t:component:x", model: "t:test:m", attributes: anyAttributes },
+    construct: () => ({}),
+  });
+  const onChange = () => {};
+  const options = { registry, clock: new FakeClock(), log: memoryLogger(), onChange };
+  const manager = new ResourceManager(options);
+  const shown = () => {
+    manager.look();
+    return manager.snapshot().map(({ state, error }) => [state, error]);
+  };
+  await manager.apply([spec("a")], "r1");
+  const instance = manager.index.find("t:component:x", "a")!.instance!;
+  noteProblem(instance, "its video ended");
+  assert.deepEqual(shown(), [["unhealthy", "its video ended"]]);
+  noteProblem(instance, undefined);
+  assert.deepEqual(shown(), [["ready", ""]]);
+  noteProblem(instance, "its video ended");
+  await manager.apply([spec("a", [], { v: 2 })], "r2");
+  assert.deepEqual(shown(), [["ready", ""]]);
   await manager.close();
 });
 

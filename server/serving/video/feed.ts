@@ -22,14 +22,14 @@ export interface FeedOptions {
   readonly log: Logger;
   /** That of the camera's feeds before this one; left out for the first. */
   readonly pace?: FeedPace;
-  /** It has ended on its own: nobody gets anything any more. */
-  readonly onGivenUp: () => void;
+  /** It has ended on its own, and why: nobody gets anything any more. */
+  readonly onGivenUp: (reason: string) => void;
 }
 
 /** Since the last keyframe: what a new viewer gets at once. More is not kept. */
 const KEPT = { frames: 900, bytes: 8 * 1024 * 1024 };
 /** Starts without one frame until it ends. */
-const MOST_FAILURES = 5;
+export const MOST_FAILURES = 5;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
 /** From one start of a source to the next, however often viewers come, go or set another size. */
@@ -165,7 +165,7 @@ export class Feed {
           event: "video_failed",
           reason: problem,
         });
-        return onGivenUp();
+        return onGivenUp(problem);
       }
       log.warn("the video of a camera is begun again", { reason: problem, failures });
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);

@@ -3,14 +3,16 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
+import { noteProblem } from "../../resources/graph/noted_problems.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import {
+  type EncodedFrame,
   type EncodedVideo,
   isEncodedCamera,
   type VideoCodec,
 } from "../../resources/video/encoded_source.ts";
 import { encodedPictures } from "./encoded_pictures.ts";
-import { Feed, type FeedPace } from "./feed.ts";
+import { Feed, type FeedPace, MOST_FAILURES } from "./feed.ts";
 import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import { EncoderFinder } from "./ffmpeg.ts";
 import type { PictureSize } from "./picture_size.ts";
@@ -196,21 +198,46 @@ export class VideoHub {
     const { clock } = this.#options;
     const log = this.#options.log.child(name);
     const feed: Feed = new Feed({
-      source: (signal) => this.#source(name, codec, log, signal),
+      source: (signal) => this.#noted(name, this.#source(name, codec, log, signal)),
       requestKeyframe: () => this.#ownVideo(name)?.requestKeyframe?.(),
       clock,
       log,
       pace: this.#paceOf(key),
-      onGivenUp: () => {
+      onGivenUp: (reason) => {
         const running = this.#running.get(key);
         if (running?.feed !== feed) return;
         this.#running.delete(key);
+        this.#note(
+          name,
+          `its video ended, as ${MOST_FAILURES} starts gave no frame: ${reason}. Look at the camera and ` +
+            "at ffmpeg; the next who wants the video starts it again, and images come with GetImages",
+        );
         for (const end of running.tracks.values()) end();
       },
     });
     log.debug("video of a camera begins", { codec, passed_on: this.#isPassedOn(name, codec) });
     void feed.done.then(() => log.debug("video of a camera has ended", { codec }));
     return feed;
+  }
+
+  /** A video that shows something ends what was noted of the one before. */
+  async *#noted(name: string, frames: AsyncIterable<EncodedFrame>) {
+    let isFirst = true;
+    for await (const frame of frames) {
+      if (isFirst) this.#note(name, undefined);
+      isFirst = false;
+      yield frame;
+    }
+  }
+
+  #note(name: string, problem: string | undefined): void {
+    let camera: Resource;
+    try {
+      camera = this.#options.camera(name);
+    } catch {
+      return; // Status shows why it is not there.
+    }
+    noteProblem(camera, problem);
   }
 
   #isPassedOn(name: string, codec: VideoCodec): boolean {
