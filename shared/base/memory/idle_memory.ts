@@ -21,21 +21,28 @@ export interface IdleMemoryOptions {
 const LOOK_EVERY_MS = 3_000;
 /** The start is over by then: it leaves 4 MB in the agent, 3 in the server. Milliseconds. */
 const FIRST_MS = 10_000;
-/** A process that used less of a processor since the last look is idle. */
-const IDLE_SHARE = 0.05;
 const MIB = 1024 * 1024;
 
 /**
  * V8 collects when it allocates, so an idle program would keep forever what its start needed, and
  * after a burst of calls 20 to 40 MB more. A collection takes 20 to 60 ms, longer with many
  * resources: it waits until the program is idle, and the more it is likely to return the larger the
- * share of the time that collections may take. Pages of files don't count as growth: those in use
- * come back automatically.
+ * share of the time that collections may take, and the busier the program may be. A machine that has
+ * dialled 20 remotes holds 80 MB that nobody uses, and is never quite idle: it checks each of them
+ * every second. Pages of files don't count as growth: those in use come back automatically.
  */
-const WORTH: readonly { readonly grownBytes: number; readonly share: number }[] = [
-  { grownBytes: 10 * MIB, share: 0.01 },
-  { grownBytes: MIB, share: 0.0001 },
+const WORTH: readonly Worth[] = [
+  { grownBytes: 10 * MIB, share: 0.01, busy: 0.1 },
+  { grownBytes: MIB, share: 0.0001, busy: 0.05 },
 ];
+
+interface Worth {
+  readonly grownBytes: number;
+  /** Of all time, for collections. */
+  readonly share: number;
+  /** Of a processor, used since the last look, at most. */
+  readonly busy: number;
+}
 
 /** Collects after the start, and whenever the idle process has grown, until the signal aborts. */
 export async function releaseIdleMemory(
@@ -49,12 +56,13 @@ export async function releaseIdleMemory(
     const lookedMs = clock.monotonicMs();
     await clock.sleep(LOOK_EVERY_MS, signal);
     const nowMs = clock.monotonicMs();
-    const isIdle = memory.processorMs() - usedMs < IDLE_SHARE * (nowMs - lookedMs);
-    if (!isIdle || nowMs - startedMs < FIRST_MS) continue;
+    const busy = (memory.processorMs() - usedMs) / (nowMs - lookedMs);
+    const candidates = WORTH.filter((worth) => busy < worth.busy);
+    if (candidates.length === 0 || nowMs - startedMs < FIRST_MS) continue;
     if (last) {
       const { atMs, tookMs, bytes } = last;
       const grownBytes = memory.ownBytes() - bytes;
-      const worth = WORTH.find((worth) => grownBytes >= worth.grownBytes);
+      const worth = candidates.find((worth) => grownBytes >= worth.grownBytes);
       if (!worth || tookMs > worth.share * (nowMs - atMs)) continue;
     }
     memory.collect();

@@ -65,6 +65,19 @@ Deno.test("releaseIdleMemory() waits for the end of a burst and collects within 
   assert.equal(rig.collections, 2);
 });
 
+Deno.test("releaseIdleMemory() collects much, and not little, of a program that always has a little to do", async () => {
+  await using rig = new Rig();
+  rig.busyMs = 80;
+  await rig.clock.advance(12_000);
+  assert.equal(rig.collections, 1);
+  rig.bytes += 2 * MIB;
+  await rig.clock.advance(60 * 60_000);
+  assert.equal(rig.collections, 1);
+  rig.bytes += 10 * MIB;
+  await rig.clock.advance(6_000);
+  assert.equal(rig.collections, 2);
+});
+
 Deno.test("releaseIdleMemory() takes 1 % of the time at most, and 0.01 % for little", async () => {
   await using rig = new Rig();
   rig.tookMs = 300;
