@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
 import { notedProblem } from "../../resources/graph/noted_problems.ts";
 import type { Resource } from "../../resources/graph/resource.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { ignoreWithout, tellSkip } from "../../../shared/test_tools/skips.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
