@@ -12,7 +12,8 @@ import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
 import { callPeer } from "../../shared/rtc/signaling/caller.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { weriftPeers } from "../../shared/rtc/webrtc/werift_peers.ts";
-import { signIn } from "../../tools/run/cloud_api.ts";
+import { signedInWith, signIn } from "../../tools/run/cloud_api.ts";
+import { giveAccounts, sessionOf, setPasswords } from "../compat/people_rig.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 
 /** Dials as SDKs do, and hangs up in the end. */
@@ -117,6 +118,52 @@ rigTest("a revoked key ends its WebRTC connections, and those alone", async (rig
   await readsHost(owner);
   await assert.rejects(() => callers.dialThrough(rig, guestAtCloud), /unauthenticated/);
 });
+
+rigTest(
+  "a person whose role is taken away loses WebRTC connections, and nobody else",
+  async (rig) => {
+    using callers = new Callers();
+    await rig.bootstrap();
+    const emails = ["ann@example.com", "bob@example.com"];
+    const links = await giveAccounts(rig, emails);
+    await rig.startCloud();
+    await rig.startServer();
+    await setPasswords(rig, links);
+    const app = (await rig.cloud()).client(AppService);
+    const { org_id: organizationId, machine_id } = rig.bootstrapped;
+    const people = await Promise.all(emails.map(async (email) => {
+      const { userId: identityId } = await app.getUserIDByEmail({ email });
+      const signaler = signedInWith(rig.cloudUrl, await sessionOf(rig, email));
+      return {
+        identityId,
+        dial: () => callers.dialThrough(rig, signaler.client(SignalingService)),
+      };
+    }));
+    const [ann, bob] = [people[0]!, people[1]!];
+    const all = {
+      authorizationId: "owner",
+      resourceType: "organization",
+      resourceId: organizationId,
+    };
+    const one = { authorizationId: "operator", resourceType: "robot", resourceId: machine_id };
+    const role = (of: typeof ann, on: typeof all) => ({
+      authorization: { ...on, organizationId, identityType: "user", identityId: of.identityId },
+    });
+    await app.addRole(role(bob, one));
+    await app.removeRole(role(bob, all));
+
+    const owner = await dialCloud(callers, rig);
+    for (const [person, on] of [[ann, all], [bob, one]] as const) {
+      const connection = await eventually("a call of the person", person.dial);
+      await readsHost(connection);
+      await app.removeRole(role(person, on));
+      await connection.peer.closed;
+      await assert.rejects(() => readsHost(connection), /unavailable/);
+      await assert.rejects(person.dial, /host not preconfigured|unauthenticated/);
+    }
+    await readsHost(owner);
+  },
+);
 
 rigTest("nobody comes over WebRTC who is not signed in", async (rig) => {
   using callers = new Callers();

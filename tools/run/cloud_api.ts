@@ -29,6 +29,11 @@ export async function signIn(url: string, key: ApiKey): Promise<SignedIn> {
     entity: key.id,
     credentials: { type: key.type ?? "api-key", payload: key.key },
   });
+  return signedInWith(url, accessToken);
+}
+
+/** Opens it with an access token that there is already, such as that of a person's session. */
+export function signedInWith(url: string, accessToken: string): SignedIn {
   const authorize: Interceptor = (next) => (request) => {
     request.header.set("authorization", `Bearer ${accessToken}`);
     return next(request);
