@@ -2,6 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { LocationRow, PartRow } from "./scope.ts";
 
@@ -60,7 +61,7 @@ export class SecretChanges {
       await transaction.insertInto("location_secrets")
         .values({ id: random.uuid(), location_id: location.id, created_at, state: "enabled" })
         .execute();
-      await recordChange(transaction, ofLocation(location), clock.now());
+      await recordLocation(transaction, location, clock.now());
     });
     await changes.drain();
   }
@@ -74,7 +75,7 @@ export class SecretChanges {
       mustBeReplaced(rows, secretId, "location");
       await transaction.updateTable("location_secrets").set({ state: "disabled" })
         .where("id", "=", secretId).execute();
-      await recordChange(transaction, ofLocation(location), clock.now());
+      await recordLocation(transaction, location, clock.now());
     });
     await changes.drain();
   }
@@ -88,9 +89,14 @@ interface SecretRow {
 const ofPart = ({ id, org_id }: PartRow) =>
   ({ orgId: org_id, partId: id, kind: "access" }) as const;
 
-/** All parts of the organisation learn of it, and request what is theirs. */
-const ofLocation = ({ org_id }: LocationRow) =>
-  ({ orgId: org_id, partId: undefined, kind: "access" }) as const;
+/** The parts that stand there, or in a location within it, learn of it. */
+async function recordLocation(
+  queries: Queries,
+  { id, org_id }: LocationRow,
+  now: Date,
+): Promise<void> {
+  await recordAccessChange(queries, org_id, [{ resource: "location", id }], now);
+}
 
 /**
  * The newest secret is given first, so a new one is later than the others whatever the clock

@@ -6,8 +6,9 @@ import {
   OrganizationMemberSchema,
 } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import type { Callers } from "../access/callers.ts";
 import { notFound } from "../access/scope.ts";
 import type { Invitations } from "../invitations/invitations.ts";
@@ -60,12 +61,12 @@ export function memberMethods(
       const isOwn = scope.caller.person !== undefined && scope.caller.person.userId === userId;
       await scope.organization(organizationId, isOwn ? "see" : "manage");
       await queries.transaction().execute(async (transaction) => {
-        const { numDeletedRows } = await transaction.deleteFrom("user_grants")
-          .where("org_id", "=", organizationId).where("user_id", "=", userId).executeTakeFirst();
-        if (numDeletedRows === 0n) throw notFound("member", userId);
+        const grants = await transaction.deleteFrom("user_grants")
+          .where("org_id", "=", organizationId).where("user_id", "=", userId)
+          .returning(["resource_type as resource", "resource_id as id"]).execute();
+        if (grants.length === 0) throw notFound("member", userId);
         await requireAnOwner(transaction, organizationId);
-        const change = { orgId: organizationId, partId: undefined, kind: "access" } as const;
-        await recordChange(transaction, change, clock.now());
+        await recordAccessChange(transaction, organizationId, grants, clock.now());
       });
       await changes.drain();
       return {};

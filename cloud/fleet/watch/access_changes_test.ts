@@ -56,17 +56,41 @@ Deno.test("a key that comes or goes is told the parts of its machine, or all whe
   await app.getRobotAPIKeys({ robotId: other.machine_id });
   assert.deepEqual(told(), [other.part_id]);
 
-  for (const wide of [on("location", made.location_id), on("organization", made.org_id)]) {
-    const authorizations = [on("robot", made.machine_id), wide];
-    const { id } = await app.createKey({ name: "wide", authorizations });
-    assert.deepEqual(told(), all(made));
-    const authorization = { ...wide, identityType: "api-key", identityId: id };
-    await app.removeRole({ authorization });
-    assert.deepEqual(told(), all(made));
-    await app.addRole({ authorization });
-    assert.deepEqual(told(), all(made));
+  const wide = on("organization", made.org_id);
+  const authorizations = [on("robot", made.machine_id), on("location", made.location_id), wide];
+  const { id: wideId } = await app.createKey({ name: "wide", authorizations });
+  assert.deepEqual(told(), all(made));
+  const authorization = { ...wide, identityType: "api-key", identityId: wideId };
+  await app.removeRole({ authorization });
+  assert.deepEqual(told(), all(made));
+  await app.addRole({ authorization });
+  assert.deepEqual(told(), all(made));
+  await app.deleteKey({ id: wideId });
+  assert.deepEqual(told(), all(made));
+});
+
+Deno.test("keys and secrets of a location are told what stands in it and within it", async () => {
+  await using cloud = await TestCloud.open();
+  const { made, other, app, parts, told } = await rig(cloud);
+  const add = async (name: string, parentLocationId: string) => {
+    const { location } = await app.createLocation({
+      ...{ organizationId: made.org_id, name, parentLocationId },
+    });
+    return location?.id ?? "";
+  };
+  const hall = await add("hall", "");
+  const room = await add("room", hall);
+  await app.updateRobot({ id: other.machine_id, name: "other", location: room });
+  told();
+  for (const [at, concerned] of [[made.location_id, parts], [hall, [other.part_id]]] as const) {
+    const { id } = await app.createKey({ name: "wide", authorizations: [on("location", at)] });
+    assert.deepEqual(told(), concerned);
     await app.deleteKey({ id });
-    assert.deepEqual(told(), all(made));
+    assert.deepEqual(told(), concerned);
+    const { auth } = await app.createLocationSecret({ locationId: at });
+    assert.deepEqual(told(), concerned);
+    await app.deleteLocationSecret({ locationId: at, secretId: auth?.secrets.at(-1)?.id ?? "" });
+    assert.deepEqual(told(), concerned);
   }
 });
 
@@ -162,7 +186,7 @@ Deno.test("sessions and roles of people on one machine are told its parts, other
   });
   assert.deepEqual(told(), [...parts, other.part_id].sort());
   await app.deleteOrganizationMember({ organizationId: orgId, userId });
-  assert.deepEqual([...new Set(told())], all(made));
+  assert.deepEqual(told(), [other.part_id]);
 });
 
 Deno.test("the streams of a machine with a key of it end with the key, those of others hear nothing", async () => {

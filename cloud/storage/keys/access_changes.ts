@@ -1,22 +1,23 @@
+import { sql } from "kysely";
 import { recordChange } from "../database/change_feed.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import type { ResourceType } from "../database/schema.ts";
 
 /** Of no part, so that no machine is notified; the cloud's own streams and callers are. */
 const NO_PART = "";
-/** Where more machines are concerned, all are notified. */
-const MOST_MACHINES = 100;
+/** Where more parts are concerned, all are notified. */
+const MOST_PARTS = 200;
 
 /**
  * Notes that somebody came, went or changed who may do what `grants` say, before or after. Only the
- * parts of single machines are notified where they are for nothing else, nobody where there are
- * none, and the whole organisation otherwise. Call it in the transaction that makes the change, and
- * read the grants in it.
+ * parts of single machines and locations are notified where they are for nothing else, nobody where
+ * there are none, and the whole organisation otherwise. Call it in the transaction that makes the
+ * change, and read the grants in it.
  */
 export async function recordAccessChange(
   queries: Queries,
   orgId: string,
-  grants: readonly { readonly resource: ResourceType; readonly id: string }[],
+  grants: readonly Concerned[],
   now: Date,
 ): Promise<void> {
   for (const partId of await partsConcerned(queries, grants)) {
@@ -24,16 +25,31 @@ export async function recordAccessChange(
   }
 }
 
+/** What somebody may do something with. */
+interface Concerned {
+  readonly resource: ResourceType;
+  readonly id: string;
+}
+
 /** Undefined among them: all. */
 async function partsConcerned(
   queries: Queries,
-  grants: readonly { readonly resource: ResourceType; readonly id: string }[],
+  grants: readonly Concerned[],
 ): Promise<(string | undefined)[]> {
   if (grants.length === 0) return [NO_PART];
-  const machines = [...new Set(grants.map(({ id }) => id))];
-  const isWide = grants.some(({ resource }) => resource !== "robot");
-  if (isWide || machines.length > MOST_MACHINES) return [undefined];
-  const parts = await queries.selectFrom("parts").select("id")
-    .where("machine_id", "in", machines).execute();
-  return parts.length === 0 ? [undefined] : parts.map(({ id }) => id);
+  if (grants.some(({ resource }) => resource === "organization")) return [undefined];
+  const ids = (of: ResourceType) =>
+    JSON.stringify(grants.filter(({ resource }) => resource === of).map(({ id }) => id));
+  const { rows } = await sql<{ id: string }>`
+    WITH RECURSIVE below (id) AS (
+      SELECT id FROM locations WHERE id IN (SELECT value FROM json_each(${ids("location")}))
+      UNION
+      SELECT locations.id FROM below JOIN locations ON locations.parent_id = below.id
+    )
+    SELECT id FROM parts WHERE location_id IN (SELECT id FROM below)
+    UNION
+    SELECT id FROM parts WHERE machine_id IN (SELECT value FROM json_each(${ids("robot")}))
+    LIMIT ${MOST_PARTS + 1}`.execute(queries);
+  const isFew = rows.length > 0 && rows.length <= MOST_PARTS;
+  return isFew ? rows.map(({ id }) => id) : [undefined];
 }
