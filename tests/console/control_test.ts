@@ -1,15 +1,11 @@
 /** Using the resources of a machine: a real machine-server, reached by the browser over WebRTC. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig } from "./console_rig.ts";
 import { cardsOf, useResources } from "./controls.ts";
 import { keepNotes } from "./kept_notes.ts";
-import { KINDS, startMachine, WAIT } from "./rig_machine.ts";
-
-const PLAIN = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
+import { KINDS, plainModule, startMachine, WAIT } from "./rig_machine.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
 Deno.test({
@@ -123,18 +119,44 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a gantry moves, a camera's picture is saved, and what vision finds is drawn over it",
+  ignore,
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    await using _machine = await startMachine(rig);
+    const { page } = await rig.signedIn(`/machines/${rig.made.machine_id}/control`);
+    const card = cardsOf(page);
+    await card("gantry").scrollIntoViewIfNeeded();
+    await card("gantry").getByLabel("Axis 1: 0 of").fill("250");
+    await card("gantry").getByRole("button", { name: "Move" }).click();
+    await card("gantry").getByText("Axis 1: 250 of").waitFor();
+    await card("gantry").getByRole("button", { name: "Home" }).click();
+    await card("gantry").getByText("Axis 1: 0 of").waitFor();
+
+    await card("camera").scrollIntoViewIfNeeded();
+    await card("camera").getByText(/^\d+ × \d+$/).waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      card("camera").getByRole("button", { name: "Save picture" }).click(),
+    ]);
+    assert.match(file.suggestedFilename(), /^camera-1-[\dT-]+\.png$/);
+    assert.deepEqual([...(await Deno.readFile(await file.path())).slice(1, 4)], [0x50, 0x4e, 0x47]);
+
+    const eyes = page.getByRole("region", { name: "eyes, rdk:service:vision", exact: true });
+    await eyes.scrollIntoViewIfNeeded();
+    await eyes.getByText("a_detection 92 %").waitFor();
+    await eyes.getByText("a_classification 85 %").waitFor();
+    await waitFor(() => eyes.locator("canvas").evaluate(HAS_BOX), WAIT);
+  },
+});
+
+Deno.test({
   name: "an API that only a module has gets a form of its methods, which the machine describes",
   ignore,
   async fn() {
     await using rig = await ConsoleRig.open();
-    const program = join(rig.dataDir, "plain.sh");
-    await Deno.writeTextFile(
-      program,
-      `#!/bin/sh\nexec '${Deno.execPath()}' run -A --quiet --no-check '${PLAIN}' "$@"\n`,
-      { mode: 0o755 },
-    );
     await using _machine = await startMachine(rig, {
-      modules: [{ type: "local", name: "plain", executable_path: program }],
+      modules: [await plainModule(rig)],
       components: [{
         ...{ name: "boiler", api: "acme:component:gauge", model: "acme:plain:gauge" },
         attributes: { value: 7 },
@@ -153,3 +175,13 @@ Deno.test({
     await card.getByText(/"value": 3\b/).waitFor();
   },
 });
+
+/** Whether a canvas has points of the colour of boxes, as a function of the page. */
+const HAS_BOX = new Function(
+  "canvas",
+  `const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at] === 0xff && data[at + 1] === 0xd3 && data[at + 2] === 0x3d) return true;
+  }
+  return false;`,
+) as (canvas: unknown) => boolean;

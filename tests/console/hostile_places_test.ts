@@ -9,7 +9,7 @@ import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { type ConsolePage, ConsoleRig, consoleTest, PHONE } from "./console_rig.ts";
 import { cardsOf } from "./controls.ts";
 import { HOSTILE } from "./hostile.ts";
-import { startMachine } from "./rig_machine.ts";
+import { plainModule, startMachine } from "./rig_machine.ts";
 
 /** As long as the cloud takes labels. */
 const NAMES = HOSTILE.map((text) => text.replaceAll(/\p{Cc}/gu, "").slice(0, 1_000));
@@ -120,6 +120,28 @@ Deno.test({
     const opened = await rig.signedIn(`/machines/${rig.made.machine_id}/control`);
     const card = cardsOf(opened.page)("sensor");
     for (const [at, text] of HOSTILE.entries()) {
+      await card.getByText(`${at} ${text.slice(0, 8)}`).first().waitFor();
+    }
+    await assertHolds(opened);
+  },
+});
+
+Deno.test({
+  name: "hostile names of what a vision service finds are shown as text on Control",
+  ignore: ignoreWithout(import.meta.url, "chromium"),
+  async fn() {
+    await using rig = await ConsoleRig.open();
+    await using _machine = await startMachine(rig, {
+      modules: [await plainModule(rig)],
+      components: [{ name: "camera-1", api: "rdk:component:camera", model: "rdk:builtin:fake" }],
+      services: [{
+        ...{ name: "eyes", api: "rdk:service:vision", model: "acme:plain:eyes" },
+        attributes: { classes: NAMES.map((text, at) => `${at} ${text}`) },
+      }],
+    });
+    const opened = await rig.signedIn(`/machines/${rig.made.machine_id}/control`);
+    const card = opened.page.getByRole("region", { name: "eyes, rdk:service:vision", exact: true });
+    for (const [at, text] of NAMES.entries()) {
       await card.getByText(`${at} ${text.slice(0, 8)}`).first().waitFor();
     }
     await assertHolds(opened);

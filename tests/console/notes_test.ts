@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { consoleTest } from "./console_rig.ts";
+import { keepNotes } from "./kept_notes.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -178,6 +179,7 @@ consoleTest(
     for (const name of ["first", "second"]) await save(name);
     const opened = await rig.signedIn(`/machines/${made.machine_id}/configure?view=history`);
     const { page } = opened;
+    await keepNotes(page);
     const comparison = page.getByRole("region", { name: "Compare with now" });
     await page.getByRole("button", { name: /^2\b.*Compare/ }).click();
     await comparison.getByText("components.second").waitFor();

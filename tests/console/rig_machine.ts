@@ -9,6 +9,7 @@ import { freePort } from "../../shared/test_tools/free_port.ts";
 import type { ConsoleRig } from "./console_rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const PLAIN = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
 export const WAIT = { deadlineMs: 60_000 };
 
 export const KINDS = [
@@ -30,6 +31,17 @@ function fakes(): object {
   }));
   const vision = { name: "eyes", api: "rdk:service:vision", model: "rdk:builtin:fake" };
   return { components, services: [vision] };
+}
+
+/** The entry of `tests/modules/plain.ts` for a configuration's modules. */
+export async function plainModule({ dataDir }: ConsoleRig): Promise<object> {
+  const program = join(dataDir, "plain.sh");
+  await Deno.writeTextFile(
+    program,
+    `#!/bin/sh\nexec '${Deno.execPath()}' run -A --quiet --no-check '${PLAIN}' "$@"\n`,
+    { mode: 0o755 },
+  );
+  return { type: "local", name: "plain", executable_path: program };
 }
 
 /**

@@ -5,6 +5,7 @@
  * - `acme:plain:reader`, a sensor: the readings of the sensor that attribute `source` names, and
  *   how often it was queried.
  * - `acme:plain:gauge`, of the API `acme:component:gauge` that only this module has.
+ * - `acme:plain:eyes`, a vision service: sees each of attribute `classes`, in no picture.
  *
  * DoCommand of both: `{"crash": true}` ends the process at once, `{"log": text, "level": name}`
  * sends a line to the server, `{"env": [names]}` prints variables.
@@ -20,6 +21,7 @@ import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_
 import { LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { ModuleService } from "../../shared/gen/viam/module/v1/module_pb.ts";
 import { RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { VisionService } from "../../shared/gen/viam/service/vision/v1/vision_pb.ts";
 import { createGrpcTransport } from "../../shared/rpc/client/grpc_transport.ts";
 import { RpcRouter } from "../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../shared/rpc/server/server.ts";
@@ -27,6 +29,7 @@ import { RpcServer } from "../../shared/rpc/server/server.ts";
 import { GAUGE_API, GaugeService } from "./gauge.ts";
 
 const SENSOR_API = "rdk:component:sensor";
+const VISION_API = "rdk:service:vision";
 
 interface Entry {
   readonly attributes: JsonObject;
@@ -76,6 +79,7 @@ const moduleMethods: Partial<ServiceImpl<typeof ModuleService>> = {
         handlers: [
           handler(SENSOR_API, SensorService.typeName, "acme:plain:reader"),
           handler(GAUGE_API, GaugeService.typeName, "acme:plain:gauge"),
+          handler(VISION_API, VisionService.typeName, "acme:plain:eyes"),
         ],
       },
     };
@@ -154,6 +158,17 @@ const gaugeMethods = {
   },
 };
 
+const visionMethods: Partial<ServiceImpl<typeof VisionService>> = {
+  captureAllFromCamera({ name }) {
+    const { attributes } = found(VISION_API, name);
+    const classes = Array.isArray(attributes["classes"]) ? attributes["classes"].map(String) : [];
+    return {
+      detections: classes.map((className) => ({ className, confidence: 0.9 })),
+      classifications: classes.map((className) => ({ className, confidence: 0.8 })),
+    };
+  },
+};
+
 if (import.meta.main) {
   if (variable("PLAIN_IGNORE_TERM") !== "") Deno.addSignalListener("SIGTERM", () => {});
   await pause("PLAIN_START_DELAY_MS");
@@ -163,6 +178,7 @@ if (import.meta.main) {
     router: new RpcRouter()
       .service(ModuleService, moduleMethods)
       .service(SensorService, sensorMethods)
+      .service(VisionService, visionMethods)
       .service(GaugeService, gaugeMethods as unknown as Partial<ServiceImpl<typeof GaugeService>>),
     listen: Deno.args.includes("--tcp-mode") ? { hostname, port: Number(port) } : { path: address },
   });

@@ -37,6 +37,7 @@ for (const tcpMode of [false, true]) {
       assert.deepEqual(machine.modules.models(), [
         { module: "plain", api: SENSOR_API, model: "acme:plain:reader", isLocal: true },
         { module: "plain", api: GAUGE_API, model: "acme:plain:gauge", isLocal: true },
+        { module: "plain", api: "rdk:service:vision", model: "acme:plain:eyes", isLocal: true },
       ]);
     });
   });
