@@ -161,7 +161,12 @@ static void forget_certificate(mbedtls_ssl_context *of) {
 }
 
 int tls_handshake(tls *of) {
+  if (!tls_buffers_grow(&of->ssl, &of->buffers, true)) {
+    return result_of(of, MBEDTLS_ERR_SSL_ALLOC_FAILED);
+  }
   int result = mbedtls_ssl_handshake(&of->ssl);
+  // Others begin meanwhile: each takes 20 KiB where buffers can be small.
+  if (result == MBEDTLS_ERR_SSL_WANT_READ) tls_buffers_shrink(&of->ssl, &of->buffers);
   if (result) return result_of(of, result);
   forget_certificate(&of->ssl);
   tls_buffers_shrink(&of->ssl, &of->buffers);
