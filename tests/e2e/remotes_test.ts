@@ -2,6 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { ResourceStatus_State, RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
@@ -11,7 +12,8 @@ import { runPython } from "./python_sdk.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "./rig.ts";
 
 const PAGE = new URL("../../docs/remotes.md", import.meta.url);
-const DEADLINE_MS = 60_000;
+const MODULE = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
+const DEADLINE_MS = 90_000;
 
 /** Starts a further server, with a home of its own. */
 async function startOther(rig: Rig, name: string, config: unknown) {
@@ -52,6 +54,57 @@ rigTest("docs/remotes.md has an example that works as it stands there", async (r
   await Deno.writeTextFile(file, program);
   const { stdout } = await runPython(new URL(`file://${file}`), []);
   assert.match(new TextDecoder().decode(stdout), /^newton 12/m);
+});
+
+rigTest("a module's resource uses one of a remote, and waits while it is away", async (rig) => {
+  const arm = {
+    components: [{
+      ...{ name: "force", api: "rdk:component:sensor", model: "rdk:builtin:fake" },
+      attributes: { readings: { newton: 12 } },
+    }],
+    network: { bind_address: `127.0.0.1:${freePort()}` },
+  };
+  const executable = join(rig.dir, "plain.sh");
+  const run = `exec '${Deno.execPath()}' run -A --quiet --no-check '${MODULE}' "$@"`;
+  await Deno.writeTextFile(executable, `#!/bin/sh\n${run}\n`, { mode: 0o755 });
+  let far = await startOther(rig, "arm", arm);
+  await startOther(rig, "rover", {
+    remotes: [{ name: "arm", address: arm.network.bind_address }],
+    modules: [{ name: "plain", type: "local", executable_path: executable }],
+    components: [
+      {
+        ...{ name: "reader", api: "rdk:component:sensor", model: "acme:plain:reader" },
+        attributes: { source: "force" },
+      },
+      { name: "apart", api: "rdk:component:sensor", model: "rdk:builtin:fake" },
+    ],
+    network: { bind_address: `127.0.0.1:${rig.serverPort}` },
+  });
+  const transport = createGrpcTransport({ baseUrl: rig.serverUrl });
+  try {
+    const robot = createClient(RobotService, transport);
+    const sensors = createClient(SensorService, transport);
+    const becomes = (name: string, ready: boolean) =>
+      eventually(`${name} is ${ready ? "ready" : "not ready"}`, async () => {
+        const { resources } = await robot.getMachineStatus({});
+        const state = resources.find((resource) => resource.name?.name === name)?.state;
+        return state !== undefined && (state === ResourceStatus_State.READY) === ready;
+      }, DEADLINE_MS);
+    const newton = async () => {
+      const { readings } = await sensors.getReadings({ name: "reader" });
+      return readings["newton"]?.kind.value;
+    };
+    await becomes("reader", true);
+    assert.equal(await newton(), 12);
+    far.signal("SIGKILL", "group");
+    await becomes("reader", false);
+    await becomes("apart", true);
+    far = await startOther(rig, "arm", arm);
+    await becomes("reader", true);
+    assert.equal(await newton(), 12);
+  } finally {
+    transport.close();
+  }
 });
 
 rigTest("the main part of a machine uses its other part through the cloud", async (rig) => {
