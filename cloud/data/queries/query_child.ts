@@ -92,7 +92,6 @@ export class QueryChild {
       end({ kind: "too-large", message });
     }, MEMORY_EVERY_MS);
     try {
-      if (signal.aborted) return { kind: "failed", message: "its caller left" };
       await this.#input.write(new TextEncoder().encode(`${JSON.stringify(task)}\n`));
       const answer = JSON.parse(await this.#bytes.line()) as QueryAnswer;
       if (answer.kind === "rows") {
