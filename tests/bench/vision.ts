@@ -35,7 +35,7 @@ export async function benchVision(reporter: Reporter, frames = FRAMES): Promise<
   const file = join(rig.dir, "vision.json");
   await Deno.writeTextFile(file, JSON.stringify(config));
   const server = rig.spawn("machine-server", ["-config", file]);
-  await server.waitForLine(READY_LINE, 30_000);
+  await server.waitForLine(READY_LINE, 90_000);
   const call = async (method: string, request: object) => {
     const response = await fetch(`http://127.0.0.1:${rig.serverPort}/${method}`, {
       method: "POST",

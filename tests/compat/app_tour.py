@@ -66,7 +66,7 @@ def sign_in(address, email, password):
         data=json.dumps({"email": email, "password": password}).encode(),
         headers={"content-type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=90) as answer:
         return json.load(answer)["signedIn"]["accessToken"]
 
 

@@ -169,7 +169,7 @@ async def binary(data, organization, part, path):
 
 
 def download(url):
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=90) as answer:
         return answer.read()
 
 

@@ -42,5 +42,5 @@ export async function startFakes(rig: Rig): Promise<void> {
   const file = join(rig.dir, "fakes.json");
   await Deno.writeTextFile(file, JSON.stringify(fakesConfig(`127.0.0.1:${rig.serverPort}`)));
   const server = rig.spawn("machine-server", ["-config", file]);
-  await server.waitForLine(READY_LINE, 30_000);
+  await server.waitForLine(READY_LINE, 90_000);
 }

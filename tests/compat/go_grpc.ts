@@ -87,7 +87,7 @@ export class GoGrpc implements Disposable {
   #exchange<I extends DescMessage, O extends DescMessage>(
     method: DescMethod & { readonly input: I; readonly output: O },
     messages: readonly MessageInitShape<I>[],
-    { token, timeoutMs = 15_000 }: GoCallOptions,
+    { token, timeoutMs = 90_000 }: GoCallOptions,
   ): Promise<MessageShape<O>[]> {
     return new Promise((resolve, reject) => {
       if (this.#failure) return reject(this.#failure);

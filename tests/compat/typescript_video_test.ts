@@ -25,7 +25,7 @@ async function startMachine(rig: Rig, origin: string, env: Record<string, string
   };
   await Deno.writeTextFile(file, JSON.stringify({ components, network }));
   const server = rig.spawn("machine-server", ["-config", file, "-debug"], env);
-  await server.waitForLine(READY_LINE, 30_000);
+  await server.waitForLine(READY_LINE, 90_000);
   return server;
 }
 
@@ -127,7 +127,7 @@ rigTest("docs/video.md has a machine and a page that show a camera", async (rig)
       .replace("http://127.0.0.1:8000", browser.origin),
   );
   const server = rig.spawn("machine-server", ["-config", file]);
-  await server.waitForLine(READY_LINE, 30_000);
+  await server.waitForLine(READY_LINE, 90_000);
   const opened = await browser.page("/example");
   await opened.page.waitForFunction("document.querySelector('video').videoWidth === 640");
   await opened.page.waitForFunction(

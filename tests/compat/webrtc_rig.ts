@@ -22,7 +22,7 @@ export async function startWebrtcMachine(rig: Rig): Promise<WebrtcMachine> {
   const network = { bind_address: `127.0.0.1:${rig.serverPort}` };
   await Deno.writeTextFile(file, JSON.stringify({ ...await webrtcComponents(rig), network }));
   const server = rig.spawn("machine-server", ["-config", file, "-debug"]);
-  await server.waitForLine(READY_LINE, 30_000);
+  await server.waitForLine(READY_LINE, 90_000);
   const picture = await Deno.readFile(picturePath(rig));
   return { server, file, pictureSha256: createHash("sha256").update(picture).digest("hex") };
 }

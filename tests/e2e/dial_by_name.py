@@ -8,7 +8,7 @@ from viam.rpc.dial import DialOptions
 
 
 async def main(name: str) -> None:
-    dial = DialOptions(insecure=True, allow_insecure_downgrade=True, timeout=20)
+    dial = DialOptions(insecure=True, allow_insecure_downgrade=True, timeout=60)
     options = RobotClient.Options(dial_options=dial, refresh_interval=0)
     machine = await RobotClient.at_address(name, options)
     print("resources:", *(resource.name for resource in machine.resource_names), flush=True)

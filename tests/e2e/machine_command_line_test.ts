@@ -70,8 +70,8 @@ rigTest(
     await cli.ok(["config", "set", "arm", config]);
     const logs = cli.start(["logs", "-f", "arm"]);
     const server = rig.spawn("machine-server", ["-config", credentials]);
-    await server.waitForLine(READY_LINE, 30_000);
-    await logs.waitForLine(/INFO .*configuration applied/, 30_000);
+    await server.waitForLine(READY_LINE, 90_000);
+    await logs.waitForLine(/INFO .*configuration applied/, 90_000);
 
     const resources = await eventually(
       "a call through the cloud",
@@ -103,7 +103,7 @@ rigTest(
     assert.deepEqual(await Deno.readFile(join(back, "inner", "data")), content);
 
     const tunnel = cli.start(["tunnel", "arm", `${tunnelled}:${rig.cloudPort}`]);
-    await tunnel.waitForLine(/leads to port/, 30_000);
+    await tunnel.waitForLine(/leads to port/, 90_000);
     const answer = await fetch(`http://127.0.0.1:${tunnelled}/`, {
       signal: AbortSignal.timeout(60_000),
     });

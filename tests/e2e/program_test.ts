@@ -11,7 +11,7 @@ Deno.test({
   ignore,
   async fn() {
     const program = shell("echo one; read x; sleep 100");
-    await program.waitForLine(/^one$/, 5000);
+    await program.waitForLine(/^one$/, 60_000);
     const [, word] = await program.waitForLine(/^(o)ne$/, 5000);
     assert.equal(word, "o");
     await program.stop(1000);

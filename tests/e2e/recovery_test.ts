@@ -104,7 +104,7 @@ rigTest(
     const first = await rig.startAgent();
     await first.stop(10_000);
     const second = await rig.startAgent();
-    await second.waitForLine(READY_LINE, 1_000);
+    await second.waitForLine(READY_LINE, 90_000);
   },
   { ignore: noProc },
 );

@@ -43,6 +43,6 @@ test("a server starts on a full disk with the configuration that it had", async 
   rig.forgetServerSession();
   assert.deepEqual(await eventually("it answers again", () => rig.readings("fake")), before);
   assert.match(second.tail(400), /the server's state cannot be written; free some space/);
-  const exit = await second.stop(20_000);
+  const exit = await second.stop(90_000);
   assert.equal(exit.code, 0, exit.reason);
 });

@@ -93,7 +93,7 @@ export async function withMachine(
     }),
     home,
     readVariables: () => Deno.env.toObject(),
-    startupTimeoutMs: 30_000,
+    startupTimeoutMs: 90_000,
     ...options,
   });
   function mount(router: RpcRouter): () => void {

@@ -50,7 +50,7 @@ export class TestReceiver implements AsyncDisposable {
   }
 
   /** The requests, when there are so many. */
-  async received(count: number, deadlineMs = 10_000): Promise<readonly ReceivedRequest[]> {
+  async received(count: number, deadlineMs = 90_000): Promise<readonly ReceivedRequest[]> {
     const what = `${count} requests at the receiver`;
     await waitFor(() => this.requests.length >= count, { deadlineMs, what });
     return this.requests;

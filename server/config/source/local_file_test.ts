@@ -134,7 +134,7 @@ Deno.test({
         stdout: "piped",
         stderr: "piped",
       }).spawn();
-      const late = systemClock.setTimer(20_000, () => child.kill("SIGKILL"));
+      const late = systemClock.setTimer(90_000, () => child.kill("SIGKILL"));
       const { code, stdout, stderr } = await child.output();
       late.cancel();
       const text = new TextDecoder();

@@ -124,7 +124,7 @@ async function withMachine(
   }
 }
 
-async function readings(url: string, name: string, extra = {}, headers = {}, timeoutMs = 10_000) {
+async function readings(url: string, name: string, extra = {}, headers = {}, timeoutMs = 90_000) {
   const transport = createGrpcTransport({ baseUrl: url });
   try {
     const answer = await createClient(SensorService, transport)

@@ -208,7 +208,7 @@ Deno.test("a machine with a cloud follows pushes, reports, and lets the cloud's 
     await waitFor(async () => await reading(transport) === 2, DEADLINE);
     await waitFor(() => cloud.reports.at(-1)?.status?.config?.revision === "r2", DEADLINE);
 
-    cloud.push({ case: "liveRequested", value: { duration: durationFromMs(5_000) } });
+    cloud.push({ case: "liveRequested", value: { duration: durationFromMs(90_000) } });
     await waitFor(() => cloud.reports.at(-1)?.readings[0]?.readings?.["n"] === 2, DEADLINE);
 
     cloud.keys.clear();

@@ -78,7 +78,7 @@ test("stop() ends the program with TERM when it listens", async () => {
   );
   const child = processes.start(command);
   await has(lines, "stdout:ready");
-  assert.deepEqual(await child.stop({ graceMs: 10_000 }), { code: 0, signal: null });
+  assert.deepEqual(await child.stop({ graceMs: 60_000 }), { code: 0, signal: null });
   assert(lines.includes("stdout:bye"));
 });
 
@@ -89,7 +89,7 @@ test("stop() sends the signal that it is told to the whole group", async () => {
   );
   const child = processes.start(command);
   await has(lines, "stdout:ready");
-  const exit = await child.stop({ graceMs: 10_000, signal: "USR1" });
+  const exit = await child.stop({ graceMs: 60_000, signal: "USR1" });
   assert.deepEqual(exit, { code: 7, signal: null });
   assert(lines.includes("stdout:outer got it") && lines.includes("stdout:inner got it"));
 });
