@@ -34,7 +34,7 @@ def hosts():
     except Exception:
         return []
 print(json.dumps([sys.executable, "%d.%d.%d" % sys.version_info[:3], lacks, folders, hosts()]))`;
-const ANSWER_MS = 20_000;
+const ANSWER_MS = 60_000;
 
 /**
  * Asks a Python what it is.
