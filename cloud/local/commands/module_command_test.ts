@@ -40,7 +40,9 @@ Deno.test("module upload, list and remove work on a data folder that is being se
     await run(["module", "namespace", ...data, "acme"]),
     "modules of Acme are acme:NAME now\n",
   );
-  const told = JSON.parse(await run(["module", "upload", ...data, "--version", "1.0.0", file]));
+  const told = JSON.parse(
+    await run(["module", "upload", ...data, "--json", "--version", "1.0.0", file]),
+  );
   assert.deepEqual(told, {
     module_id: "acme:weather",
     version: "1.0.0",
@@ -49,7 +51,10 @@ Deno.test("module upload, list and remove work on a data folder that is being se
     size: (await Deno.stat(file)).size,
   });
   const more = ["--name", "Acme:weather", "--version", "1.1.0", "--platform", "linux/arm64"];
-  await run(["module", "upload", ...data, ...more, file]);
+  assert.match(
+    await run(["module", "upload", ...data, ...more, file]),
+    /^uploaded acme:weather 1\.1\.0 for linux\/arm64, \d+ B\n$/,
+  );
   const { module } = await cloud.app(made).getModule({ moduleId: "acme:weather" });
   assert.equal(module?.description, META.description);
   assert.equal(module.firstRun, "setup.sh");
@@ -114,7 +119,7 @@ Deno.test("module upload works over the network, and the wrong key is told", () 
     const cloud = ["--cloud", url];
     const name = ["--name", `${made.org_id}:weather`];
     const upload = ["module", "upload", ...cloud, ...name, "--version", "1.0.0", file];
-    const told = JSON.parse(await run(upload, key));
+    const told = JSON.parse(await run([...upload, "--json"], key));
     assert.equal(told.module_id, `${made.org_id}:weather`);
     await assert.rejects(run(upload, key), /weather has 1\.0\.0 for any already/);
     assert.match(await run(["module", "list", ...cloud], key), /weather +1\.0\.0 +any/);

@@ -4,6 +4,7 @@ import { PackageService, PackageType } from "../../gen/viam/app/packages/v1/pack
 import { AppService, type Module, type ModuleSchema } from "../../gen/viam/app/v1/app_pb.ts";
 import { splitItemId } from "../../registry/item_rules.ts";
 import { chooseOrganization } from "../choice/organization.ts";
+import { sizeText } from "../output/amounts.ts";
 import { textTable } from "../output/text_table.ts";
 import { isoTime, timeText } from "../output/times.ts";
 import {
@@ -31,7 +32,9 @@ export async function runModuleCommand(
   switch (parsed.command) {
     case "module upload": {
       const json = await uploadModule(parsed.values, argument, context);
-      return { json, text: `${JSON.stringify(json)}\n`, ids: [json.module_id] };
+      const { module_id, version, platform, size } = json;
+      const text = `uploaded ${module_id} ${version} for ${platform}, ${sizeText(size)}\n`;
+      return { json, text, ids: [module_id] };
     }
     case "module list":
       return await list(context);

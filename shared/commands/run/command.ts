@@ -57,6 +57,8 @@ export interface Output {
   readonly text: string;
   /** What `--quiet` prints, a line each: ids. Left out: nothing. */
   readonly ids?: readonly string[];
+  /** What did not work, said after it is printed: the program ends with 1. Left out: all worked. */
+  readonly failure?: string | undefined;
 }
 
 /** What was typed after the name of a command. */

@@ -95,7 +95,9 @@ export async function runCommandLine<T extends FlagTable>(
       values: parsed.values as FlagValues<FlagTable>,
       arguments: parsed.arguments,
     }), list);
-  if (output) await print(textOf(output, values, program.jsonLists));
+  if (!output) return;
+  await print(textOf(output, values, program.jsonLists));
+  if (output.failure !== undefined) throw new Error(output.failure);
 }
 
 /** What every command takes may also stand before its name: `--profile work machines list`. */

@@ -9,7 +9,7 @@ import { previewTrigger } from "./preview.ts";
 import { readTrigger } from "./read_trigger.ts";
 import { chooseTrigger, listAll } from "./trigger_choice.ts";
 import type { ownersFlags, setFlags, triggerCommands } from "./trigger_flags.ts";
-import { deliveryTable, testTable, triggerTable } from "./trigger_texts.ts";
+import { deliveryTable, testFailure, testTable, triggerTable } from "./trigger_texts.ts";
 import { chooseOrganization } from "../choice/organization.ts";
 import { chooseLocation } from "../choice/location.ts";
 import { chooseMachine, choosePart } from "../choice/part.ts";
@@ -60,7 +60,12 @@ export async function runTriggerCommand(
       const { partId, name } = await chooseTrigger(context, parsed.values, argument);
       const { deliveries } = await triggers.testTrigger({ partId, name });
       const json = deliveries.map((one) => toJson(DeliverySchema, one));
-      return { json, text: testTable(deliveries), ids: deliveries.map(({ id }) => id) };
+      return {
+        json,
+        text: testTable(deliveries),
+        ids: deliveries.map(({ id }) => id),
+        failure: testFailure(deliveries),
+      };
     }
     case "trigger deliveries": {
       const { partId, name: triggerName } = await chooseTrigger(context, parsed.values, argument);

@@ -64,6 +64,13 @@ export function testTable(deliveries: readonly Delivery[]): string {
   return textTable([["RECEIVER", "STATE", "ANSWER"], ...rows]) + hint;
 }
 
+/** Which receivers did not take the sample, and why; undefined: none was lost. */
+export function testFailure(deliveries: readonly Delivery[]): string | undefined {
+  const failed = deliveries.filter(({ state }) => state === DeliveryState.FAILED);
+  if (failed.length === 0) return undefined;
+  return `not delivered to ${failed.map((one) => `${one.target}: ${lastOutcome(one)}`).join("; ")}`;
+}
+
 function lastOutcome({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (!last) return "-";
