@@ -5,6 +5,7 @@ import {
   MAX_FRAME_BYTES,
   type MessageChannel,
 } from "../../shared/rtc/webrtc/channel.ts";
+import { refusal } from "../../shared/rpc/reasons.ts";
 import { VideoStreams } from "./video_streams.ts";
 import type { IceCandidate, RtcOptions, RtcPeer, RtcPeers } from "../../shared/rtc/webrtc/peer.ts";
 
@@ -79,7 +80,10 @@ class Peer implements BrowserPeer {
       if (options.trickle) this.#found(candidate);
     });
     connection.addEventListener("connectionstatechange", () => {
-      if (connection.connectionState === "failed") this.#end("there is no way to the machine");
+      if (connection.connectionState === "failed") {
+        const reason = "there is no way to the machine";
+        this.#end(reason, refusal("NO_CONNECTION", {}, `WebRTC: ${reason}`, Code.Unavailable));
+      }
       if (connection.connectionState === "closed") this.#end("closed");
     });
     options.signal.addEventListener("abort", () => this.#end("closed"), { once: true });
@@ -119,10 +123,13 @@ class Peer implements BrowserPeer {
     else this.#early.push(found);
   }
 
-  #end(reason: string): void {
+  #end(
+    reason: string,
+    failure = new ConnectError(`WebRTC: ${reason}`, Code.Unavailable),
+  ): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#rejectOpened(new ConnectError(`WebRTC: ${reason}`, Code.Unavailable));
+    this.#rejectOpened(failure);
     this.channel.ended(reason);
     this.connection.close();
     this.#settleClosed(reason);

@@ -17,6 +17,10 @@ export const control = {
     "The machine does not answer; the connection is tried again by itself. What you see is from before. This machine does not notice when a page is lost: what the page moved continues.",
     "Die Maschine antwortet nicht; die Verbindung wird von selbst erneut versucht. Was Sie sehen, ist von vorher. Diese Maschine bemerkt nicht, wenn sie eine Seite verliert: Was die Seite bewegt hat, läuft weiter.",
   ],
+  noWayHow: [
+    "Whoever runs the cloud names one with this option, in a file of JSON: “WebRTC” in docs/machine-cloud.md says which server a router or firewall needs. Meanwhile the connection is tried again by itself.",
+    "Wer die Cloud betreibt, nennt einen mit dieser Option, in einer JSON-Datei: „WebRTC“ in docs/machine-cloud.md sagt, welchen Server ein Router oder eine Firewall braucht. Inzwischen wird die Verbindung von selbst erneut versucht.",
+  ],
   roundTrip: ["{ms} ms", "{ms} ms"],
   offline: ["The machine is offline.", "Die Maschine ist offline."],
   offlineWhat: [

@@ -29,7 +29,8 @@ export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
 /** How a rig differs from others. */
-export interface ConsoleRigOptions extends Pick<CloudOptions, "training" | "mapTiles"> {
+export interface ConsoleRigOptions
+  extends Pick<CloudOptions, "training" | "mapTiles" | "iceServers"> {
   /** No other test's pages are in its browser; default false. */
   readonly hasOwnBrowser?: boolean;
 }
@@ -315,7 +316,7 @@ const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("mach
 async function cloudIn(
   dataDir: string,
   port: number,
-  options: Pick<CloudOptions, "training" | "mapTiles"> = {},
+  options: Pick<CloudOptions, "training" | "mapTiles" | "iceServers"> = {},
 ): Promise<Cloud> {
   return await startCloud({
     ...{ dataDir, domain: "machine.internal", packageLimitBytes: 1_000_000 },
