@@ -16,7 +16,7 @@ import { tarGzOf } from "../../shared/transfer/archive/testing.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
 import { oneShape, SHAPES, toJpeg } from "./shapes.ts";
 
-const DEADLINE_MS = 300_000;
+const DEADLINE_MS = 600_000;
 /** TensorFlow has 1.6 GB. */
 export const INSTALL_MS = 1_200_000;
 const ENDED = [TrainingStatus.COMPLETED, TrainingStatus.FAILED, TrainingStatus.CANCELED];

@@ -6,7 +6,7 @@ import { ROOT } from "../../tools/programs.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const VERSION = "2.60.0";
-const START_MS = 120_000;
+const START_MS = 300_000;
 
 /**
  * Installs Ray once for this clone.
