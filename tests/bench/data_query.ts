@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { SqliteDatabase } from "../../cloud/storage/database/cloud_database.ts";
+import { openDataFolder } from "../../cloud/storage/data_folder/data_folder.ts";
+import { systemRandom } from "../../cloud/storage/keys/random.ts";
 import { insertReadings } from "../../cloud/data/ingest/reading_rows.ts";
 import {
   PlotTabularDataResponseSchema,
@@ -107,7 +108,7 @@ async function report(reporter: Reporter, name: string, ask: () => Promise<void>
 
 /** Writes readings as ingestion does, without a network. @returns seconds */
 async function fill(dataDir: string, partId: string): Promise<number> {
-  const database = SqliteDatabase.open(dataDir);
+  const { database } = await openDataFolder(dataDir, systemRandom);
   const { queries } = database;
   const part = await queries.selectFrom("parts").selectAll().where("id", "=", partId)
     .executeTakeFirstOrThrow();
@@ -156,6 +157,6 @@ async function fill(dataDir: string, partId: string): Promise<number> {
       }
     });
   }
-  database.close();
+  await database.close();
   return (performance.now() - started) / 1_000;
 }

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { benchAgentDownload } from "./agent_download.ts";
 import { benchArchive } from "./archive.ts";
 import { benchBackup } from "./backup.ts";
@@ -67,6 +68,9 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   "position-loop": benchPositionLoop,
 };
 
+/** They fill files of SQLite themselves, or have a PostgreSQL of their own. */
+const WITHOUT_POSTGRES = new Set(["archive", "backup", "fragments", "logquery", "nodes"]);
+
 const HELP = `make bench [ARGS="NAME…"]
 
 Measures cloud, agent and server as processes on this host and prints one JSON object for each
@@ -74,10 +78,13 @@ figure. Without names all are measured; NAME=NUMBER takes another size, where a 
   Object.keys(BENCHES).join(", ")
 }.
 
+  --postgres              the cloud's database is a PostgreSQL that is started for it; figures say so
   MACHINE_TEST_BINARIES   folder with compiled programs to measure in place of bin/
 `;
 
-async function main(names: string[]): Promise<number> {
+async function main(args: string[]): Promise<number> {
+  const isPostgres = args.includes("--postgres");
+  const names = args.filter((text) => text !== "--postgres");
   if (names.includes("--help") || names.includes("-h")) {
     process.stdout.write(HELP);
     return 0;
@@ -96,11 +103,27 @@ async function main(names: string[]): Promise<number> {
     process.stderr.write("make bench: a size is a number from 1 on\n");
     return 2;
   }
-  const reporter = await Reporter.create();
+  const other = isPostgres
+    ? [...asked.keys()].find((name) => WITHOUT_POSTGRES.has(name))
+    : undefined;
+  if (other !== undefined || (isPostgres && asked.size === 0)) {
+    const which = other === undefined ? "names" : `another name than ${other}`;
+    process.stderr.write(`make bench: --postgres takes ${which}\n`);
+    return 2;
+  }
+  const reporter = await Reporter.create(isPostgres ? "_postgres" : "");
+  await using _server = isPostgres ? await servePostgres() : undefined;
   for (const [name, bench] of Object.entries(BENCHES)) {
     if (names.length === 0 || asked.has(name)) await bench(reporter, asked.get(name));
   }
   return 0;
+}
+
+/** For programs that are started from now on; each data folder has a schema of its own. */
+async function servePostgres(): Promise<PostgresServer> {
+  const server = await PostgresServer.start();
+  process.env["MACHINE_CLOUD_DATABASE"] = server.address("schema=bench{folder}");
+  return server;
 }
 
 process.exit(await main(Deno.args));

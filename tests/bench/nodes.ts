@@ -67,12 +67,17 @@ export async function benchNodes(reporter: Reporter, machines = MACHINES): Promi
   using grpc = new GrpcClient(`http://127.0.0.1:${cluster.ports[0]}`, accessToken);
   const app = grpc.client(AppService);
   const samples: [number[], number[]] = [[], []];
+  const saving = await Promise.all(pids.map(processorMs));
   for (let n = 0; n < Math.min(SAVES, machines); n++) {
     const notified = fleet.notified(n);
     const started = performance.now();
     await app.updateRobotPart({ id: ids[n] ?? "", name: "", robotConfig: { n } });
     await withDeadline(() => notified, { ...NOTIFIED, clock: systemClock });
     samples[n % 2 === 0 ? 0 : 1].push(performance.now() - started);
+  }
+  for (const [node, pid] of pids.entries()) {
+    const each = (await processorMs(pid) - (saving[node] ?? 0)) / Math.min(SAVES, machines);
+    reporter.report(`nodes_processor_of_a_save_${node}`, each, "ms");
   }
   for (const [node, ms] of samples.entries()) {
     const name = `nodes_save_to_notified_${node === 0 ? "same" : "other"}`;
@@ -81,11 +86,15 @@ export async function benchNodes(reporter: Reporter, machines = MACHINES): Promi
     }
   }
 
+  const other = cluster.program(1).pid;
+  const back = await processorMs(other);
   const killed = performance.now();
   cluster.program(0).signal("SIGKILL");
   await eventually("its machines are lost", () => Promise.resolve(fleet.online < machines));
   await eventually("all machines are back", all, DEADLINE_MS);
   reporter.report("nodes_all_back_after_kill", (performance.now() - killed) / 1_000, "s");
+  const eachBack = (await processorMs(other) - back) / (machines / 2);
+  reporter.report("nodes_processor_of_one_back", eachBack, "ms");
 }
 
 /** Machines that come back on the other node when they lose theirs. */

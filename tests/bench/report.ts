@@ -18,9 +18,13 @@ export interface Figure {
 
 /** Prints figures that share commit, date and machine. */
 export class Reporter {
-  private constructor(private readonly about: Pick<Figure, "commit" | "date" | "machine">) {}
+  private constructor(
+    private readonly about: Pick<Figure, "commit" | "date" | "machine">,
+    private readonly suffix: string,
+  ) {}
 
-  static async create(): Promise<Reporter> {
+  /** @param suffix of the names of all figures */
+  static async create(suffix = ""): Promise<Reporter> {
     const model = cpus()[0]?.model.trim() ?? "unknown processor";
     const memory = Math.round(totalmem() / 2 ** 30);
     const { os, arch } = Deno.build;
@@ -29,12 +33,13 @@ export class Reporter {
       date: new Date().toISOString().slice(0, 10),
       machine:
         `${cpus().length} × ${model}, ${memory} GiB, ${os} ${arch}, Deno ${Deno.version.deno}`,
-    });
+    }, suffix);
   }
 
   /** Prints one figure, rounded to three digits that mean something. */
   report(name: string, value: number, unit: string): void {
-    const figure: Figure = { name, value: Number(value.toPrecision(4)), unit, ...this.about };
+    const rounded = Number(value.toPrecision(4));
+    const figure: Figure = { name: `${name}${this.suffix}`, value: rounded, unit, ...this.about };
     process.stdout.write(`${JSON.stringify(figure)}\n`);
   }
 
