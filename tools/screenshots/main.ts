@@ -19,6 +19,8 @@ const WAIT_MS = 60_000;
 /** The demo, with the id of its training. */
 type Made = Bootstrapped & { readonly training: string };
 
+type Role = Parameters<Page["getByRole"]>[0];
+
 /** A page, and what is there when it may be taken. */
 interface Shot {
   readonly path: (made: Made) => string;
@@ -30,6 +32,16 @@ interface Shot {
 const machine = (tab: string) => ({ machine_id: id }: Made) => `/machines/${id}${tab}`;
 const text = (wanted: string) => (page: Page) => page.getByText(wanted).first().waitFor();
 
+const named = (role: Role, name?: string) => (page: Page) =>
+  page.getByRole(role, { ...(name !== undefined && { name }) }).first().waitFor();
+
+const QUERY = `SELECT time_received, component_name,
+  data ->> '$.readings.temperature' AS temperature
+FROM readings
+WHERE component_name = 'climate'
+ORDER BY received_us DESC
+LIMIT 50`;
+
 const SHOTS: Readonly<Record<string, Shot>> = {
   "sign-in": { path: () => "/", ready: text("Forgotten your password?"), isSignedOut: true },
   fleet: { path: () => "/", ready: text("press-1") },
@@ -40,11 +52,27 @@ const SHOTS: Readonly<Record<string, Shot>> = {
     path: machine("/configure"),
     ready: (page) => page.getByText("greenhouse").first().waitFor(),
   },
+  graph: { path: machine("/configure?view=graph"), ready: named("group", "Graph") },
+  json: { path: machine("/configure?view=json"), ready: text("greenhouse") },
+  history: {
+    path: machine("/configure?view=history"),
+    async ready(page) {
+      await page.getByRole("button", { name: /^2\b.*Compare/ }).click();
+      await page.getByText("triggers").first().waitFor();
+    },
+  },
   control: {
     path: machine("/control"),
     async ready(page) {
       await page.getByText("Connected directly").waitFor();
       await page.getByText(/^\d+ × \d+$/).waitFor();
+    },
+  },
+  frames: {
+    path: machine("/control"),
+    async ready(page) {
+      await page.getByText("Frames in space").click();
+      await page.getByRole("application", { name: /frames? in space/ }).waitFor();
     },
   },
   // Lines of the agent hold paths of the computer.
@@ -66,6 +94,14 @@ const SHOTS: Readonly<Record<string, Shot>> = {
       await page.getByRole("dialog").getByText("good", { exact: true }).waitFor();
     },
   },
+  datasets: { path: () => "/data?tab=datasets", ready: text("belt") },
+  query: {
+    path: () => `/data?tab=query&q=${encodeURIComponent(QUERY)}`,
+    async ready(page) {
+      await page.getByRole("button", { name: "Run" }).click();
+      await page.getByRole("table").getByText("climate").first().waitFor();
+    },
+  },
   triggers: { path: () => "/triggers", ready: text("machine is offline") },
   training: {
     path: ({ training }) => `/training/${training}`,
@@ -80,6 +116,19 @@ const SHOTS: Readonly<Record<string, Shot>> = {
   },
   releases: { path: () => "/releases", ready: text("Who runs what") },
   organization: { path: () => "/organization", ready: text("owner@localhost") },
+  roles: {
+    path: () => "/organization",
+    async ready(page) {
+      const roles = page.getByRole("heading", { name: "Roles", exact: true });
+      await roles.waitFor();
+      await roles.scrollIntoViewIfNeeded();
+    },
+  },
+  keys: { path: () => "/organization?tab=keys", ready: text("Rotate") },
+  locations: { path: () => "/organization?tab=locations", ready: text("Hall 2") },
+  fragments: { path: () => "/organization?tab=fragments", ready: text("greenhouse-base") },
+  use: { path: () => "/organization?tab=use", ready: text("In all") },
+  audit: { path: () => "/organization?tab=audit", ready: text("AppService/") },
   account: { path: () => "/account", ready: text("this browser") },
 };
 

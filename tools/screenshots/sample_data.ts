@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { encode } from "fast-png";
 import { DataService, Order } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
+import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import type { SignedIn } from "../run/cloud_api.ts";
@@ -47,6 +48,12 @@ export async function fillIn({ made, cloud, machine }: FillOptions): Promise<voi
   }
   const facts = { tags: ["lab"], position: PLACES.demo };
   await app.updateRobotMetadata({ id: made.machine_id, data: facts });
+  await app.createFragment({
+    ...{ name: "greenhouse-base", organizationId: made.org_id },
+    config: {
+      components: [{ name: "fan", api: "rdk:component:motor", model: "rdk:builtin:fake" }],
+    },
+  });
   const { part } = await app.getRobotPart({ id: made.part_id });
   await app.updateRobotPart({
     ...{ id: made.part_id, name: part?.name ?? "" },
@@ -105,6 +112,13 @@ export async function fillIn({ made, cloud, machine }: FillOptions): Promise<voi
   });
   const binaryDataId = found.data[0]?.metadata?.binaryDataId ?? "";
   await data.addTagsToBinaryDataByIDs({ binaryDataIds: [binaryDataId], tags: ["good"] });
+  const datasets = cloud.client(DatasetService);
+  const { id: datasetId } = await datasets.createDataset({
+    ...{ name: "belt", organizationId: made.org_id },
+  });
+  await data.addBinaryDataToDatasetByIDs({
+    ...{ datasetId, binaryDataIds: found.data.map(({ metadata }) => metadata?.binaryDataId ?? "") },
+  });
   for (const [label, left] of [["ring", 0.14], ["ring", 0.57]] as const) {
     await data.addBoundingBoxToImageByID({
       ...{ binaryDataId, label, xMinNormalized: left, xMaxNormalized: left + 0.3 },
