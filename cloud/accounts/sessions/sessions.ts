@@ -1,5 +1,6 @@
 import type { Selectable } from "kysely";
 import type { Identity } from "../../../shared/cloud/auth/identity.ts";
+import { addressBlock } from "../../../shared/rpc/address_block.ts";
 import type { TokenIssuer } from "../../../shared/cloud/auth/token_issuer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { currentRecord, insertRecord } from "../../storage/audit/call_record.ts";
@@ -112,11 +113,15 @@ export class Sessions {
     return email;
   }
 
-  /** Whether a person has begun a session from an address that is not long over. */
+  /**
+   * Whether a person has begun a session from the block of an address that is not long over: a host
+   * changes its IPv6 address within its network every day.
+   */
   async wasAt(userId: string, address: string): Promise<boolean> {
-    const row = await this.options.queries.selectFrom("sessions").select("id")
-      .where("user_id", "=", userId).where("address", "=", address).executeTakeFirst();
-    return row !== undefined;
+    const block = addressBlock(address);
+    const rows = await this.options.queries.selectFrom("sessions").select("address").distinct()
+      .where("user_id", "=", userId).execute();
+    return rows.some((row) => addressBlock(row.address) === block);
   }
 
   /** The sessions of a person that count, newest first. */

@@ -40,7 +40,9 @@ export type AttemptOutcome<Value> =
 export type AttemptsBy = "address" | "entity";
 
 const REMEMBERED_CREDENTIALS = 10_000;
-const MOST_WAITING = 1_000;
+/** Attempts that wait for others of their address block: a flood from one refuses no other. */
+const MOST_WAITING_OF_ONE = 1_000;
+const MOST_WAITING = 10_000;
 
 /** What is reported to a caller whose attempt was refused. */
 export const TOO_MANY_ATTEMPTS =
@@ -57,6 +59,8 @@ export class AttemptLimiter {
   readonly #byEntity: AttemptBuckets;
   readonly #byAddress: AttemptBuckets;
   readonly #remembered = new Set<string>();
+  /** By address block. */
+  readonly #waitingOf = new Map<string, number>();
   #waiting = 0;
   #onWrong: (by: AttemptsBy, key: string) => void = () => {};
 
@@ -159,10 +163,18 @@ export class AttemptLimiter {
         ? this.#byEntity.settled(entity)
         : this.#byAddress.settled(block);
       if (!settled || this.#waiting >= MOST_WAITING) return false;
-      this.#waiting++;
+      if ((this.#waitingOf.get(block) ?? 0) >= MOST_WAITING_OF_ONE) return false;
+      this.#countWaiting(block, 1);
       await settled;
-      this.#waiting--;
+      this.#countWaiting(block, -1);
     }
+  }
+
+  #countWaiting(block: string, more: 1 | -1): void {
+    this.#waiting += more;
+    const count = (this.#waitingOf.get(block) ?? 0) + more;
+    if (count > 0) this.#waitingOf.set(block, count);
+    else this.#waitingOf.delete(block);
   }
 
   #remember(digest: string): void {

@@ -67,6 +67,14 @@ Deno.test("AttemptLimiter lets a fleet behind one address sign in at once", asyn
   assert.deepEqual(counted(await Promise.all(fleet)), { right: 900 });
 });
 
+Deno.test("AttemptLimiter lets a fleet wait while another address floods it", async () => {
+  const { attempt } = guarded();
+  const flood = Array.from({ length: 1_500 }, (_, i) => attempt("f", `f${i}`, "wrong"));
+  const fleet = Array.from({ length: 300 }, (_, i) => attempt("a", `k${i}`, RIGHT));
+  assert.deepEqual(counted(await Promise.all(fleet)), { right: 300 });
+  assert.deepEqual(counted(await Promise.all(flood)), { wrong: 200, refused: 1_300 });
+});
+
 Deno.test("AttemptLimiter bounds what is verified of one address, whatever entities it names", async () => {
   const { time, verified, attempt } = guarded();
   const wrong = async (from: number) =>
