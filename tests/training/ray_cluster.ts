@@ -7,6 +7,13 @@ import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const VERSION = "2.60.0";
 const START_MS = 300_000;
+/** By its own limits a head gives up parts of itself that answer late on a busy host, and ends. */
+const PATIENT = {
+  RAY_USAGE_STATS_ENABLED: "0",
+  RAY_agent_register_timeout_ms: "300000",
+  RAY_health_check_timeout_ms: "60000",
+  RAY_health_check_failure_threshold: "20",
+};
 
 /**
  * Installs Ray once for this clone.
@@ -63,7 +70,7 @@ export class RayCluster implements AsyncDisposable {
         ...["--dashboard-agent-listen-port", String(freePort()), "--num-cpus", "2"],
         ...["--temp-dir", join(this.folder, "ray"), "--object-store-memory", "100000000"],
       ],
-      env: { RAY_USAGE_STATS_ENABLED: "0", PATH: `${dirname(this.python)}:/usr/bin:/bin` },
+      env: { ...PATIENT, PATH: `${dirname(this.python)}:/usr/bin:/bin` },
       stdin: "null",
       stdout: "null",
       stderr: "null",
