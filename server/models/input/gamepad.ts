@@ -26,6 +26,7 @@ const GET_ABS = 0x80184540;
 const BTN_SOUTH = 0x130;
 /** How often it is looked for while it is not there. Milliseconds. */
 const LOOK_MS = 2_000;
+const LOOKED_FOR = "it is looked for";
 
 interface Axis {
   readonly min: number;
@@ -43,7 +44,7 @@ export class Gamepad implements Driver<typeof InputControllerService> {
   readonly #events: ControllerEvents;
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
-  #problem: string | undefined = "it is looked for";
+  #problem: string | undefined = LOOKED_FOR;
 
   constructor(private readonly options: GamepadOptions) {
     this.#events = new ControllerEvents(options.clock);
@@ -76,6 +77,11 @@ export class Gamepad implements Driver<typeof InputControllerService> {
       ...(this.#problem !== undefined && { error: this.#problem }),
       values: Object.fromEntries(this.#events.all.map(({ control, value }) => [control, value])),
     };
+  }
+
+  /** Why it cannot be used, once it was looked for. */
+  problem(): string | undefined {
+    return this.#problem === LOOKED_FOR ? undefined : this.#problem;
   }
 
   async close(): Promise<void> {
@@ -117,11 +123,11 @@ export class Gamepad implements Driver<typeof InputControllerService> {
     poller.watch(fd, () => {
       try {
         const length = kernel.read(fd, buffer);
-        if (length === 0) throw new Error(`${path} was unplugged`);
+        if (length === 0) throw new Error(`${path} was unplugged; plug it in again`);
         if (length !== undefined) this.#take(buffer.subarray(0, length), axes);
       } catch (error) {
         const gone = isKernelError(error, "ENODEV", "EIO");
-        ended.reject(gone ? new Error(`${path} was unplugged`) : error);
+        ended.reject(gone ? new Error(`${path} was unplugged; plug it in again`) : error);
         void poller.unwatch(fd);
       }
     });

@@ -61,11 +61,13 @@ Deno.test("gamepad reports its controls, and rests when it is unplugged", async 
     gamepadModel(testEnvironment({ clock, kernel: () => kernel })),
   );
   assert.throws(() => pad.getEvents(), /no gamepad on this host; plug one in/);
+  assert.match(pad.problem() ?? "", /no gamepad on this host; plug one in/);
   kernel.plugged = true;
   await clock.advance(2_000);
   await waitFor(() => pad.getEvents(), DEADLINE);
   const value = (control: string) =>
     pad.getEvents().events.find((event) => event.control === control)?.value;
+  assert.equal(pad.problem(), undefined);
   kernel.send(3, 0, 50);
   await waitFor(() => value("AbsoluteX") === 0.5, DEADLINE);
   kernel.send(1, 0x130, 1);
@@ -74,7 +76,8 @@ Deno.test("gamepad reports its controls, and rests when it is unplugged", async 
   kernel.send(0, 0, 0);
   await waitFor(() => "error" in pad.getStatus(), DEADLINE);
   const { error, values } = pad.getStatus() as { error: string; values: Record<string, number> };
-  assert.match(error, /event0 was unplugged/);
+  assert.match(error, /event0 was unplugged; plug it in again/);
+  assert.equal(pad.problem(), error);
   assert.deepEqual([values["AbsoluteX"], values["ButtonSouth"]], [0, 0]);
   assert.throws(() => pad.triggerEvent(), /use the model webgamepad/);
   await pad.close();

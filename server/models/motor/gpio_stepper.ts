@@ -100,6 +100,11 @@ export class GpioStepper implements Driver<typeof MotorService> {
     };
   }
 
+  /** Why it was stopped; until it is moved again. */
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
   async stop(): Promise<void> {
     this.#motion.end();
     this.#power = 0;
@@ -144,7 +149,12 @@ export class GpioStepper implements Driver<typeof MotorService> {
 
   async #turn(rpm: number, steps: number, call: CallContext): Promise<void> {
     if (steps === 0) return;
-    await this.#motion.run(call, (signal) => this.#move(rpm, steps, signal), () => this.stop());
+    try {
+      await this.#motion.run(call, (signal) => this.#move(rpm, steps, signal), () => this.stop());
+    } catch (error) {
+      if (!call.signal.aborted) this.#problem = toError(error).message;
+      throw error;
+    }
   }
 
   async #move(rpm: number, steps: number, signal: AbortSignal): Promise<void> {

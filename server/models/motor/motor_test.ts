@@ -218,3 +218,28 @@ Deno.test("gpiostepper turns by steps and knows where it is", async () => {
   assert.equal(motor.isMoving().isMoving, false);
   assert.equal(calls.at(-1), "E=1");
 });
+
+Deno.test("gpiostepper says why it was stopped, until it is moved again", async () => {
+  let isBroken = false;
+  const setGPIO = ({ pin, high }: { pin: string; high: boolean }) => {
+    if (isBroken && pin === "S" && high) throw new Error("line 5 is gone");
+    return {};
+  };
+  const dependencies = new Map([["rdk:component:board/b", { setGPIO } as Resource]]);
+  const motor = await construct<GpioStepper, unknown>(gpioStepperModel(testEnvironment()), {
+    board: "b",
+    pins: { step: "S", dir: "D" },
+    ticks_per_rotation: 20,
+  }, { dependencies });
+  assert.equal(motor.problem(), undefined);
+  isBroken = true;
+  await assert.rejects(motor.goFor({ rpm: 1_500, revolutions: 0.1 }, call), /line 5 is gone/);
+  assert.match(motor.problem() ?? "", /line 5 is gone/);
+  isBroken = false;
+  await motor.goFor({ rpm: 1_500, revolutions: 0.1 }, call);
+  assert.equal(motor.problem(), undefined);
+  isBroken = true;
+  await motor.setPower({ powerPct: 0.5 });
+  await waitFor(() => motor.problem() !== undefined, { deadlineMs: 60_000 });
+  await motor.close();
+});
