@@ -11,6 +11,7 @@ export interface WebcamAttributes {
   height_px: number | undefined;
   frame_rate: number | undefined;
   format: string | undefined;
+  controls: Record<string, number> | undefined;
 }
 
 export interface ScreenAttributes {

@@ -1,14 +1,18 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import { findVideoDevices } from "../discovery/device_files.ts";
+import type { Kernel } from "../kernel/kernel.ts";
 import { stillCamera } from "../images/still_camera.ts";
 import type { RtspAttributes, WebcamAttributes } from "./live_attributes.ts";
 import type { EncodedCamera } from "../camera/encoded_source.ts";
 import { copiedVideo } from "./copied_video.ts";
 import { LiveSource } from "./live_source.ts";
+import { VideoDevice } from "./video_device.ts";
 
 export interface LiveEnvironment {
   readonly clock: Clock;
@@ -18,6 +22,11 @@ export interface LiveEnvironment {
   readonly start?: StartFfmpeg;
   /** Where /sys and /dev are. Default: the root. */
   readonly root?: string;
+}
+
+export interface WebcamEnvironment extends LiveEnvironment {
+  /** The system calls of this host. */
+  readonly kernel: () => Kernel;
 }
 
 type Camera = Driver<typeof CameraService>;
@@ -47,7 +56,7 @@ export async function createRtspCamera(
 /** @throws when there is no such camera, or no frame comes, with what to do. */
 export async function createWebcam(
   attributes: WebcamAttributes,
-  environment: LiveEnvironment,
+  environment: WebcamEnvironment,
 ): Promise<Camera> {
   const devices = await findVideoDevices(environment.root ?? "/");
   const known = devices.map(({ path, description }) =>
@@ -59,21 +68,47 @@ export async function createWebcam(
   if (!await isThere(path)) {
     throw new Error(`${path} is not there; plug the camera in, or name another. ${there}`);
   }
+  const { log, kernel, start = startInstalled } = environment;
+  const device = new VideoDevice(kernel, path);
+  const { controls } = attributes;
+  if (controls) device.set(controls, "attributes.controls");
+  let isFirst = true;
+  const startSet: StartFfmpeg = (args) => {
+    // One that was unplugged has forgotten them.
+    if (controls && !isFirst) setAgain(device, controls, log);
+    isFirst = false;
+    return start(args);
+  };
+  const open = async (format: string | undefined) => {
+    const own = webcamArguments(path, { ...attributes, format });
+    const camera = await opened({ shown: path, secrets: [], ...own }, {
+      ...environment,
+      start: startSet,
+    });
+    return { ...camera, doCommand: (command: JsonObject) => device.run(command) };
+  };
   try {
-    return await opened(
-      { shown: path, secrets: [], ...webcamArguments(path, attributes) },
-      environment,
-    );
+    return await open(attributes.format);
   } catch (error) {
     // Many cameras have no MJPEG; their own format always works.
     if (attributes.format !== undefined) throw error;
-    const own = webcamArguments(path, { ...attributes, format: "" });
-    return await opened({ shown: path, secrets: [], ...own }, environment);
+    return await open("");
+  }
+}
+
+function setAgain(device: VideoDevice, controls: Record<string, number>, log: Logger): void {
+  try {
+    device.set(controls, "attributes.controls");
+  } catch (error) {
+    log.warn(`controls of the camera are not set: ${toError(error).message}`);
   }
 }
 
 /** What ffmpeg is given for a camera of this host; an empty format is the camera's own. */
-export function webcamArguments(path: string, attributes: Omit<WebcamAttributes, "video_path">) {
+export function webcamArguments(
+  path: string,
+  attributes: Omit<WebcamAttributes, "video_path" | "controls">,
+) {
   const { width_px: width, height_px: height, frame_rate: rate, format = "mjpeg" } = attributes;
   const isJpeg = format === "mjpeg";
   return {

@@ -83,10 +83,14 @@ Deno.test("webcamArguments() leaves to the camera what is not set, and passes JP
 Deno.test("createWebcam() names the cameras there are when one is not there", async () => {
   const root = await Deno.makeTempDir();
   const none = { video_path: undefined, width_px: undefined, height_px: undefined };
-  const rest = { frame_rate: undefined, format: undefined };
+  const rest = { frame_rate: undefined, format: undefined, controls: undefined };
   try {
     const build = (attributes: { video_path?: string }) =>
-      createWebcam({ ...none, ...rest, ...attributes }, { ...environment(), root });
+      createWebcam({ ...none, ...rest, ...attributes }, {
+        ...environment(),
+        root,
+        kernel: () => assert.fail("no device is opened"),
+      });
     await assert.rejects(build({}), /there is no camera; plug one in\. cameras of this host: none/);
     await Deno.mkdir(`${root}/sys/class/video4linux/video3`, { recursive: true });
     await Deno.writeTextFile(`${root}/sys/class/video4linux/video3/name`, "UVC Camera\n");

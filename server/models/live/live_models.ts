@@ -4,6 +4,7 @@ import {
   boolean,
   type Check,
   integer,
+  mapOf,
   number,
   oneOf,
   optional,
@@ -49,11 +50,12 @@ export function rtspModel(environment: Environment): Model<RtspAttributes> {
 }
 
 /** Model `rdk:builtin:webcam` of `rdk:component:camera`: a camera of this host, through ffmpeg. */
-export function webcamModel(environment: Environment): Model<WebcamAttributes> {
+export function webcamModel(environment: BuiltinEnvironment): Model<WebcamAttributes> {
   return {
     api,
     model: "rdk:builtin:webcam",
-    triedWith: "ffmpeg's test source in the place of a device; no real camera",
+    triedWith:
+      "ffmpeg's test source in the place of a device, and an emulation of V4L2's ioctls; no real camera",
     attributes: attributes<WebcamAttributes>({
       video_path: optional(text(
         "The device, for example /dev/video0 or a link in /dev/v4l/by-id, which stays the same when " +
@@ -69,10 +71,17 @@ export function webcamModel(environment: Environment): Model<WebcamAttributes> {
         "How the camera sends images, as ffmpeg calls it: mjpeg, yuyv422, h264. Default: mjpeg " +
           "where it has that, else its own.",
       )),
+      controls: optional(mapOf(
+        integer("A value that the control takes."),
+        "Controls of the camera by their names, for example brightness; its command " +
+          '{"controls": true} lists them. Default: they are left as they are.',
+      )),
     }),
     async construct({ attributes, log, signal }) {
       const { createWebcam } = await import("./live_camera.ts");
-      return await createWebcam(attributes, { ...environment, log, signal });
+      const { hostHardware } = await import("../kernel/host_hardware.ts");
+      const kernel = () => hostHardware(environment).kernel;
+      return await createWebcam(attributes, { ...environment, log, signal, kernel });
     },
   };
 }

@@ -1,0 +1,213 @@
+/** Formats and controls of the kernel's video devices; linux/videodev2.h, little-endian. */
+import { isKernelError, type Kernel } from "../kernel/kernel.ts";
+
+const ENUM_FORMAT = 0xc0405602;
+const ENUM_SIZE = 0xc02c564a;
+const ENUM_INTERVAL = 0xc034564b;
+const QUERY_CONTROL = 0xc0445624;
+const QUERY_MENU = 0xc02c5625;
+const GET_CONTROL = 0xc008561b;
+const SET_CONTROL = 0xc008561c;
+
+const CAPTURE = 1;
+const DISCRETE = 1;
+/** Asks for the control after that of the number. */
+const NEXT = 0x8000_0000;
+const FLAG = { disabled: 1, readOnly: 4, inactive: 16 } as const;
+const KINDS: ReadonlyMap<number, ControlKind> = new Map([
+  [1, "integer"],
+  [2, "boolean"],
+  [3, "menu"],
+  [9, "menu"],
+]);
+const INTEGER_MENU = 9;
+/** A driver that never ends its list is left here. */
+const MOST = 256;
+
+type ControlKind = "integer" | "boolean" | "menu";
+
+/** One way in which a camera gives images. */
+export interface VideoFormat {
+  /** Four letters, "MJPG". */
+  readonly format: string;
+  readonly description: string;
+  readonly width: number;
+  readonly height: number;
+  /** Images a second, where the driver lists them. */
+  readonly frameRates: readonly number[];
+}
+
+/** A control of a camera. */
+export interface VideoControl {
+  readonly id: number;
+  /** As `v4l2-ctl` calls it, "white_balance_automatic". */
+  readonly name: string;
+  readonly kind: ControlKind;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly step: number;
+  readonly default: number;
+  /** Undefined where it cannot be read. */
+  readonly value: number | undefined;
+  /** What its values mean, of a menu. */
+  readonly menu: ReadonlyMap<number, string>;
+  readonly readOnly: boolean;
+  /** Another control decides at the moment. */
+  readonly inactive: boolean;
+}
+
+/** What a camera offers; sizes that are ranges are listed by their smallest and largest. */
+export function listFormats(kernel: Kernel, fd: number): VideoFormat[] {
+  const formats: VideoFormat[] = [];
+  for (
+    const view of entries(kernel, fd, ENUM_FORMAT, 64, (view) => view.setUint32(4, CAPTURE, true))
+  ) {
+    const pixelFormat = view.getUint32(44, true);
+    const format = ascii(view, 44, 4).trimEnd();
+    const description = ascii(view, 12, 32);
+    for (const [width, height] of sizes(kernel, fd, pixelFormat)) {
+      const frameRates = rates(kernel, fd, pixelFormat, width, height);
+      formats.push({ format, description, width, height, frameRates });
+    }
+  }
+  return formats;
+}
+
+function sizes(kernel: Kernel, fd: number, pixelFormat: number): [number, number][] {
+  const found: [number, number][] = [];
+  const fill = (view: DataView) => view.setUint32(4, pixelFormat, true);
+  for (const view of entries(kernel, fd, ENUM_SIZE, 44, fill)) {
+    const at = (offset: number) => view.getUint32(offset, true);
+    if (at(8) !== DISCRETE) return [[at(12), at(24)], [at(16), at(28)]];
+    found.push([at(12), at(16)]);
+  }
+  return found;
+}
+
+function rates(
+  kernel: Kernel,
+  fd: number,
+  pixelFormat: number,
+  width: number,
+  height: number,
+): number[] {
+  const found: number[] = [];
+  const fill = (view: DataView) => {
+    view.setUint32(4, pixelFormat, true);
+    view.setUint32(8, width, true);
+    view.setUint32(12, height, true);
+  };
+  for (const view of entries(kernel, fd, ENUM_INTERVAL, 52, fill)) {
+    // A range gives its shortest interval.
+    const [seconds, parts] = [view.getUint32(20, true), view.getUint32(24, true)];
+    if (seconds > 0) found.push(Math.round(parts / seconds * 100) / 100);
+    if (view.getUint32(16, true) !== DISCRETE) break;
+  }
+  return found;
+}
+
+/** The entries of a list, by their index, until there is none. */
+function* entries(
+  kernel: Kernel,
+  fd: number,
+  request: number,
+  bytes: number,
+  fill: (view: DataView) => void,
+): Generator<DataView> {
+  for (let index = 0; index < MOST; index++) {
+    const entry = new Uint8Array(bytes);
+    const view = new DataView(entry.buffer);
+    view.setUint32(0, index, true);
+    fill(view);
+    if (!asked(kernel, fd, request, entry)) return;
+    yield view;
+  }
+}
+
+/** The controls that have a number as their value. */
+export function listControls(kernel: Kernel, fd: number): VideoControl[] {
+  const controls: VideoControl[] = [];
+  for (let id = 0, count = 0; count < MOST; count++) {
+    const entry = new Uint8Array(68);
+    const view = new DataView(entry.buffer);
+    view.setUint32(0, (id | NEXT) >>> 0, true);
+    if (!asked(kernel, fd, QUERY_CONTROL, entry)) return controls;
+    id = view.getUint32(0, true);
+    const type = view.getUint32(4, true);
+    const kind = KINDS.get(type);
+    const flags = view.getUint32(56, true);
+    if (kind === undefined || (flags & FLAG.disabled) !== 0) continue;
+    const number = (offset: number) => view.getInt32(offset, true);
+    const [minimum, maximum] = [number(40), number(44)];
+    controls.push({
+      ...{ id, kind, minimum, maximum, step: number(48), default: number(52) },
+      name: ascii(view, 8, 32).toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, ""),
+      value: readControl(kernel, fd, id),
+      menu: kind === "menu" ? menuOf(kernel, fd, { id, minimum, maximum, type }) : new Map(),
+      readOnly: (flags & FLAG.readOnly) !== 0,
+      inactive: (flags & FLAG.inactive) !== 0,
+    });
+  }
+  return controls;
+}
+
+function menuOf(
+  kernel: Kernel,
+  fd: number,
+  { id, minimum, maximum, type }: { id: number; minimum: number; maximum: number; type: number },
+): Map<number, string> {
+  const menu = new Map<number, string>();
+  for (let index = minimum; index <= Math.min(maximum, minimum + MOST); index++) {
+    const entry = new Uint8Array(44);
+    const view = new DataView(entry.buffer);
+    view.setUint32(0, id, true);
+    view.setUint32(4, index, true);
+    // Not every value between the two is one.
+    if (!asked(kernel, fd, QUERY_MENU, entry)) continue;
+    menu.set(index, type === INTEGER_MENU ? `${view.getBigInt64(8, true)}` : ascii(view, 8, 32));
+  }
+  return menu;
+}
+
+function readControl(kernel: Kernel, fd: number, id: number): number | undefined {
+  const entry = new Uint8Array(8);
+  const view = new DataView(entry.buffer);
+  view.setUint32(0, id, true);
+  try {
+    kernel.ioctl(fd, GET_CONTROL, entry);
+  } catch {
+    return undefined;
+  }
+  return view.getInt32(4, true);
+}
+
+/** @throws {KernelError} */
+export function writeControl(kernel: Kernel, fd: number, id: number, value: number): void {
+  const entry = new Uint8Array(8);
+  const view = new DataView(entry.buffer);
+  view.setUint32(0, id, true);
+  view.setInt32(4, value, true);
+  kernel.ioctl(fd, SET_CONTROL, entry);
+}
+
+/** False where there is no such entry, or no such list. */
+function asked(
+  kernel: Kernel,
+  fd: number,
+  request: number,
+  entry: Uint8Array<ArrayBuffer>,
+): boolean {
+  try {
+    kernel.ioctl(fd, request, entry);
+    return true;
+  } catch (error) {
+    if (isKernelError(error, "EINVAL", "ENOTTY")) return false;
+    throw error;
+  }
+}
+
+function ascii(view: DataView, at: number, length: number): string {
+  const bytes = new Uint8Array(view.buffer, at, length);
+  const end = bytes.indexOf(0);
+  return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
+}
