@@ -70,7 +70,8 @@ async function release(folder: string, binaryOf: (program: string) => string): P
     { program, platform: "linux/amd64", file: binaryOf(program) }
   ));
   const key = SigningKey.read(secretKeyFile(), undefined);
-  const facts = { version: "0.9.0", date: "2026-01-31", commit: "abc1234", notes: "New." };
+  const date = new Date().toISOString().slice(0, 10);
+  const facts = { version: "0.9.0", date, commit: "abc1234", notes: "New." };
   const scripts = [join(ROOT, "install", "install.sh")];
   await writeRelease(folder, { ...facts, bill: "{}\n", packages: [], programs }, key, scripts);
 }
