@@ -84,6 +84,35 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a write that cannot even begin leaves no connection in its transaction",
+  ignore,
+  async fn() {
+    await using server = await PostgresServer.start();
+    await using cloud = await Cloud.open(server.address("statement_timeout=1000", "pool=2"));
+    await cloud.saves();
+    // Each write looks there first, behind its `begin`.
+    const holding = server.query(
+      "begin; lock machine_cloud.settings in access exclusive mode; select pg_sleep(600)",
+    ).catch(() => undefined);
+    for (let refused = 0; refused < 4;) {
+      const failure = await cloud.refusal();
+      if (failure === undefined) continue; // the lock is not there yet
+      assert.equal(failure.code, Code.Unavailable);
+      refused++;
+    }
+    await server.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity " +
+        "where query like '%pg_sleep(600)%' and pid <> pg_backend_pid()",
+    );
+    await holding;
+    const left = "select count(*) from pg_stat_activity where state like 'idle in transaction%'";
+    assert.equal(await server.query(left), "0");
+    assert.ok(await cloud.read());
+    assert.equal(await cloud.refusal(), undefined);
+  },
+});
+
+Deno.test({
   name: "writes are refused while the disk of PostgreSQL is full, and go on afterwards",
   ignore: ignore || noSmallDisks(import.meta.url),
   async fn() {

@@ -158,6 +158,10 @@ class LazyConnection implements DatabaseConnection {
       if (moved) await this.#giveUp(new DatabaseMovedError(moved.value));
       await this.#requireTerm();
     } catch (error) {
+      // What failed may have been behind `begin`: the session would stay in the transaction.
+      if (this.#client && !this.#failure) {
+        await this.#send("rollback").catch((failed: Error) => this.#failure ??= failed);
+      }
       this.#end();
       throw error;
     }
