@@ -1,7 +1,9 @@
 import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
 import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Python } from "./python.ts";
+import { RunFailedError } from "./run_failure.ts";
 import { LIMITS, NETWORK_PROGRAM, WALLED } from "./walls.ts";
 
 /** What a program of a run may see of the host. */
@@ -123,6 +125,7 @@ sys.exit("what is read-only can be written")`;
  *
  * @param folder of the trial; removed afterwards.
  * @returns the best sandbox, and why there is none with walls.
+ * @throws {RunFailedError} when the host had no time for the trial, which says nothing of walls.
  */
 export async function bestSandbox(
   options: SandboxOptions,
@@ -136,6 +139,7 @@ export async function bestSandbox(
   const plain = plainSandbox();
   if (Deno.build.os !== "linux") return { sandbox: plain, why: "only Linux has namespaces" };
   const lines: string[] = [];
+  let isLate = false;
   try {
     const data = join(folder, "data");
     const own = join(data, "own");
@@ -156,7 +160,10 @@ export async function bestSandbox(
       env,
       onLine: (_stream, line) => void lines.push(line),
     });
-    const timer = clock.setTimer(TRIAL_MS, () => void child.kill());
+    const timer = clock.setTimer(TRIAL_MS, () => {
+      isLate = true;
+      void child.kill();
+    });
     const { code } = await child.exited;
     timer.cancel();
     if (code === 0 && await exists(join(own, "out"))) {
@@ -166,6 +173,13 @@ export async function bestSandbox(
     lines.push((error as Error).message);
   } finally {
     await Deno.remove(folder, { recursive: true }).catch(() => {});
+  }
+  if (isLate) {
+    throw new RunFailedError(
+      Code.Unavailable,
+      "the trial of the walls around scripts took longer than a minute; try again when the host " +
+        "that trains has less to do",
+    );
   }
   return { sandbox: plain, why: lines.at(-1) ?? "the trial of namespaces failed" };
 }

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { walledSandbox } from "./sandbox.ts";
+import type { ExitInfo, ProcessRunner } from "../../../shared/base/process/child_process.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { RunFailedError } from "./run_failure.ts";
+import { bestSandbox, walledSandbox } from "./sandbox.ts";
 
 Deno.test("the cloud's folder is hidden in what is shown of a Python that it lies in", () => {
   const python = { program: "/opt/python/bin/python3", prefixes: ["/opt/python", "/usr"] };
@@ -13,4 +17,35 @@ Deno.test("the cloud's folder is hidden in what is shown of a Python that it lie
   const places = [...shown, "hide", dataDir, dataDir, "own", "/t", "/tmp"];
   const at = args.indexOf("base");
   assert.deepEqual(args.slice(at, at + places.length), places);
+});
+
+const ignore = Deno.build.os !== "linux"; // Others have no walls to try.
+
+Deno.test("bestSandbox() takes no host that has no time for one without walls", {
+  ignore,
+}, async () => {
+  const clock = new FakeClock();
+  const killed = Promise.withResolvers<ExitInfo>();
+  const kill = () => {
+    killed.resolve({ code: null, signal: "SIGKILL" });
+    return killed.promise;
+  };
+  const processes: ProcessRunner = {
+    start() {
+      return { mark: { pid: 1, started: "", tree: "" }, exited: killed.promise, stop: kill, kill };
+    },
+    endStray: () => Promise.resolve(0),
+  };
+  const folder = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
+  const python = { program: "/usr/bin/python3", prefixes: ["/usr"] };
+  const trial = bestSandbox({ dataDir: "/data", python }, {
+    ...{ processes, clock, env: {}, folder: `${folder}/trial` },
+  });
+  const failed = trial.then(() => undefined, (error) => error);
+  await waitFor(() => clock.pendingTimers > 0, { deadlineMs: 60_000 });
+  await clock.advance(60_000);
+  const error = await failed;
+  assert.ok(error instanceof RunFailedError, String(error));
+  assert.match(error.message, /took longer than a minute/);
+  await Deno.remove(folder, { recursive: true });
 });
