@@ -76,6 +76,7 @@ export class QueryChild {
   /** Runs a query within limits. A process that broke one is gone. Never rejects. */
   async ask(task: QueryTask, limits: QueryLimits): Promise<QueryResult> {
     const { limitMs, limitBytes, clock, signal } = limits;
+    if (signal.aborted) return { kind: "failed", message: "its caller left" };
     const started = clock.monotonicMs();
     let broken: QueryResult | undefined;
     const end = (result: QueryResult) => {
@@ -85,7 +86,6 @@ export class QueryChild {
     const deadline = clock.setTimer(limitMs, () => end({ kind: "too-slow" }));
     const leave = () => end({ kind: "failed", message: "its caller left" });
     signal.addEventListener("abort", leave, { once: true });
-    if (signal.aborted) leave();
     const watch = setInterval(() => {
       if (residentBytes(this.process.pid) <= limitBytes) return;
       const message = "the query needed too much memory and was terminated; narrow it";
