@@ -20,9 +20,13 @@ export async function recordAccessChange(
   grants: readonly Concerned[],
   now: Date,
 ): Promise<void> {
-  for (const partId of await partsConcerned(queries, grants)) {
-    await recordChange(queries, { orgId, partId, kind: "access" }, now);
+  const parts = await partsConcerned(queries, grants);
+  if (parts === undefined) {
+    return await recordChange(queries, { orgId, partId: undefined, kind: "access" }, now);
   }
+  const rest = { org_id: orgId, kind: "access", created_at: now.getTime() } as const;
+  const rows = parts.map((part_id) => ({ ...rest, part_id }));
+  await queries.insertInto("changes").values(rows).execute();
 }
 
 /** What somebody may do something with. */
@@ -31,13 +35,13 @@ interface Concerned {
   readonly id: string;
 }
 
-/** Undefined among them: all. */
+/** Undefined: all. */
 async function partsConcerned(
   queries: Queries,
   grants: readonly Concerned[],
-): Promise<(string | undefined)[]> {
+): Promise<string[] | undefined> {
   if (grants.length === 0) return [NO_PART];
-  if (grants.some(({ resource }) => resource === "organization")) return [undefined];
+  if (grants.some(({ resource }) => resource === "organization")) return undefined;
   const ids = (of: ResourceType) =>
     JSON.stringify(grants.filter(({ resource }) => resource === of).map(({ id }) => id));
   const { rows } = await sql<{ id: string }>`
@@ -51,5 +55,5 @@ async function partsConcerned(
     SELECT id FROM parts WHERE machine_id IN (SELECT value FROM json_each(${ids("robot")}))
     LIMIT ${MOST_PARTS + 1}`.execute(queries);
   const isFew = rows.length > 0 && rows.length <= MOST_PARTS;
-  return isFew ? rows.map(({ id }) => id) : [undefined];
+  return isFew ? rows.map(({ id }) => id) : undefined;
 }
