@@ -57,7 +57,7 @@ export interface PasswordsOptions {
 export interface PasswordTurn {
   /** IP address. */
   readonly address: string;
-  /** Id of the person who has signed in from there before: they wait for nobody else there. */
+  /** Id of the person who has signed in from its block before: they wait for nobody else there. */
   readonly knownPerson?: string | undefined;
 }
 

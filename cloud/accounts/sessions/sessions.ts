@@ -19,6 +19,8 @@ const SESSION_MS = 30 * 24 * 60 * 60_000;
 const SINGLE_SIGN_ON_MS = 24 * 60 * 60_000;
 /** Sessions of one person; the oldest end when there are more. */
 const MOST_OF_ONE = 50;
+/** Sessions of a person, ended ones among them, whose addresses are looked at. */
+const MOST_KNOWN = 200;
 /** How exactly it is known when a session was used last. */
 const SEEN_EVERY_MS = 4 * 60_000;
 /** How long ended sessions stay known. */
@@ -114,13 +116,13 @@ export class Sessions {
   }
 
   /**
-   * Whether a person has begun a session from the block of an address that is not long over: a host
-   * changes its IPv6 address within its network every day.
+   * Whether a person has begun one of the newest sessions, not long over, from the block of an
+   * address: a host changes its IPv6 address within its network every day.
    */
   async wasAt(userId: string, address: string): Promise<boolean> {
     const block = addressBlock(address);
-    const rows = await this.options.queries.selectFrom("sessions").select("address").distinct()
-      .where("user_id", "=", userId).execute();
+    const rows = await this.options.queries.selectFrom("sessions").select("address")
+      .where("user_id", "=", userId).orderBy("created_at", "desc").limit(MOST_KNOWN).execute();
     return rows.some((row) => addressBlock(row.address) === block);
   }
 
