@@ -14,7 +14,10 @@ const MOST_CHANGES = 1_000;
 
 /** The call of AppService that sets single values of a part's configuration. */
 export function propertyMethods(
-  { callers, revisions }: Pick<MachineMethodsOptions, "callers" | "revisions">,
+  { callers, revisions, documents }: Pick<
+    MachineMethodsOptions,
+    "callers" | "revisions" | "documents"
+  >,
 ): Partial<ServiceImpl<typeof AppService>> {
   return {
     /**
@@ -39,7 +42,7 @@ export function propertyMethods(
         return { path, success: true, ...(value ? { value } : {}) };
       });
       if (results.some(({ success }) => success)) {
-        const edit = { config: await checkedConfig(config), how: savedHow(context) };
+        const edit = { config: await checkedConfig(config, documents), how: savedHow(context) };
         await revisions.save(
           part.id,
           { ...edit, lastKnownUpdateMs: part.last_updated },
