@@ -35,9 +35,9 @@ const LOOK_EVERY_MS = 1_000;
 const COMPARE_EVERY_MS = 500;
 /** How soon after what was sent last the machines that are said to have changed are read. */
 const FOLLOW_EVERY_MS = 100;
-/** Each takes at most one part in this many of the processor with a large fleet. */
+/** A look at all takes at most one part in this many of the processor with a large fleet. */
 const REST = 20;
-/** But a change waits no longer than this, however long what was read before it took. */
+/** But a change that was heard of waits no longer than this, however long what was read before it took. */
 const LONGEST_REST_MS = 500;
 const KEEPALIVE_MS = 10_000;
 
