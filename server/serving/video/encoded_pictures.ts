@@ -30,6 +30,11 @@ export interface EncodedPicturesOptions {
   readonly log: Logger;
 }
 
+/** It is the encoder that gives nothing, not the camera. */
+export class EncoderError extends Error {
+  override readonly name = "EncoderError";
+}
+
 /** A camera that sees nothing new is still sent this often. Milliseconds. */
 const SAME_EVERY_MS = 1_000;
 /** An encoder that gives nothing for this long, though it gets frames, is ended. */
@@ -46,7 +51,7 @@ const MOST_BROKEN = 50;
  * Encodes until `signal` aborts; the program ends with it. Frames of another kind or size than
  * before go to a new run.
  *
- * @throws when the camera, or the program, gives nothing any more.
+ * @throws {EncoderError} when the program gives nothing any more; what the camera throws.
  */
 export async function* encodedPictures(
   options: EncodedPicturesOptions,
@@ -64,7 +69,9 @@ export async function* encodedPictures(
       yield* readFrames(run, options.encoder, clock, feeding, signal);
       if (signal.aborted) return;
       picture = await feeding;
-      if (!picture) throw new Error(`the encoder does not run: ${(await run.ended).reason}`);
+      if (!picture) {
+        throw new EncoderError(`the encoder does not run: ${(await run.ended).reason}`);
+      }
     } finally {
       run.kill();
     }

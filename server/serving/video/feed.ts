@@ -22,8 +22,8 @@ export interface FeedOptions {
   readonly log: Logger;
   /** That of the camera's feeds before this one; left out for the first. */
   readonly pace?: FeedPace;
-  /** It has ended on its own, and why: nobody gets anything any more. */
-  readonly onGivenUp: (reason: string) => void;
+  /** It has ended on its own, and why: nobody gets anything any more. `error`: of the last start. */
+  readonly onGivenUp: (reason: string, error?: unknown) => void;
 }
 
 /** Since the last keyframe: what a new viewer gets at once. More is not kept. */
@@ -146,12 +146,14 @@ export class Feed {
       pace.nextMs = clock.monotonicMs() + BEGIN_EVERY_MS;
       this.#restart = linkedController(signal);
       let problem = "it has ended";
+      let failure: unknown;
       try {
         for await (const frame of source(this.#restart.signal)) {
           failures = 0;
           this.#send(frame);
         }
       } catch (error) {
+        failure = error;
         problem = messageOf(error);
       }
       const isRestarted = this.#restart.signal.aborted;
@@ -165,7 +167,7 @@ export class Feed {
           event: "video_failed",
           reason: problem,
         });
-        return onGivenUp(problem);
+        return onGivenUp(problem, failure);
       }
       log.warn("the video of a camera is begun again", { reason: problem, failures });
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);

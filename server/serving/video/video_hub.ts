@@ -11,7 +11,7 @@ import {
   isEncodedCamera,
   type VideoCodec,
 } from "../../resources/video/encoded_source.ts";
-import { encodedPictures } from "./encoded_pictures.ts";
+import { encodedPictures, EncoderError } from "./encoded_pictures.ts";
 import { Feed, type FeedPace, MOST_FAILURES } from "./feed.ts";
 import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import { EncoderFinder } from "./ffmpeg.ts";
@@ -55,6 +55,8 @@ export class VideoHub {
   /** By camera and codec. */
   readonly #running = new Map<string, Running>();
   readonly #sizes = new Map<string, PictureSize>();
+  /** Cameras whose status has a video that was given up. */
+  readonly #noted = new Set<string>();
   /** Of the feeds that ran, by camera and codec. */
   readonly #paces = new Map<string, FeedPace>();
   /** Looks at cameras under way, by camera. */
@@ -198,20 +200,23 @@ export class VideoHub {
     const { clock } = this.#options;
     const log = this.#options.log.child(name);
     const feed: Feed = new Feed({
-      source: (signal) => this.#noted(name, this.#source(name, codec, log, signal)),
+      source: (signal) => this.#watched(name, this.#source(name, codec, log, signal)),
       requestKeyframe: () => this.#ownVideo(name)?.requestKeyframe?.(),
       clock,
       log,
       pace: this.#paceOf(key),
-      onGivenUp: (reason) => {
+      onGivenUp: (reason, error) => {
         const running = this.#running.get(key);
         if (running?.feed !== feed) return;
         this.#running.delete(key);
-        this.#note(
-          name,
-          `its video ended, as ${MOST_FAILURES} starts gave no frame: ${reason}. Look at the camera and ` +
-            "at ffmpeg; the next who wants the video starts it again, and images come with GetImages",
-        );
+        // A camera that gives nothing may be well again long before the next viewer comes.
+        if (error instanceof EncoderError) {
+          this.#note(
+            name,
+            `its video ended, as ${MOST_FAILURES} starts gave no frame: ${reason}. Look at ffmpeg; the ` +
+              "next who wants the video starts it again, and images come with GetImages",
+          );
+        }
         for (const end of running.tracks.values()) end();
       },
     });
@@ -220,12 +225,10 @@ export class VideoHub {
     return feed;
   }
 
-  /** A video that shows something ends what was noted of the one before. */
-  async *#noted(name: string, frames: AsyncIterable<EncodedFrame>) {
-    let isFirst = true;
+  /** A video that shows something, in any codec, ends what was noted. */
+  async *#watched(name: string, frames: AsyncIterable<EncodedFrame>) {
     for await (const frame of frames) {
-      if (isFirst) this.#note(name, undefined);
-      isFirst = false;
+      if (this.#noted.delete(name)) this.#note(name, undefined);
       yield frame;
     }
   }
@@ -234,9 +237,12 @@ export class VideoHub {
     let camera: Resource;
     try {
       camera = this.#options.camera(name);
+      // Its own is in status, and ends there.
+      if (problem !== undefined && camera.problem?.() !== undefined) return;
     } catch {
       return; // Status shows why it is not there.
     }
+    if (problem !== undefined) this.#noted.add(name);
     noteProblem(camera, problem);
   }
 
@@ -248,11 +254,11 @@ export class VideoHub {
     const { camera, clock } = this.#options;
     const own = this.#ownVideo(name);
     if (own?.codec === codec) return yield* own.frames(signal);
-    const { version, byCodec } = await this.#finder.find();
+    const { version, byCodec } = await this.#finder.find().catch((error) => {
+      throw new EncoderError(ConnectError.from(error).rawMessage);
+    });
     const encoder = byCodec.get(codec);
-    if (!encoder) {
-      throw new ConnectError(`no encoder for ${codec} works here`, Code.FailedPrecondition);
-    }
+    if (!encoder) throw new EncoderError(`no encoder for ${codec} works here`);
     log.debug("a camera's frames are encoded", { encoder: encoder.name });
     yield* encodedPictures({
       ...{ encoder, version, clock, log, start: this.#start },

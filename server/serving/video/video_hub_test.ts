@@ -5,6 +5,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
 import { notedProblem } from "../../resources/graph/noted_problems.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
+import type { EncodedFrame, EncodedVideo } from "../../resources/video/encoded_source.ts";
 import type { FfmpegRun } from "../../resources/video/ffmpeg_program.ts";
 import { VideoHub } from "./video_hub.ts";
 
@@ -60,37 +61,102 @@ class Host {
   }
 }
 
-Deno.test("a video that is given up is in the camera's status, until one shows something", async () => {
-  const clock = new FakeClock();
-  const host = new Host();
-  const getImages = () => ({ images: [{ image: JPEG, mimeType: "image/jpeg" }] });
-  const camera = { getImages, getProperties: () => ({ frameRate: 10 }) } as unknown as Resource;
-  const hub = new VideoHub({
-    ...{ camera: () => camera, clock, log: memoryLogger(), start: host.start },
-  });
-  let frames = 0;
-  const track: VideoTrack = {
-    codec: "VP8",
-    onKeyframeWanted: () => {},
-    send: () => void frames++,
-    remove: () => {},
-  };
-  const until = (condition: () => boolean) =>
-    waitFor(async () => {
-      await clock.advance(250);
+/** A hub with one camera, and somebody who looks at it. */
+class Rig {
+  readonly clock = new FakeClock();
+  readonly host = new Host();
+  readonly hub: VideoHub;
+  /** Frames by codec. */
+  readonly frames = { VP8: 0, H264: 0 };
+  ended = 0;
+  readonly #passed: EncodedFrame = { data: Uint8Array.of(1), isKeyframe: true };
+
+  constructor(readonly camera: Resource) {
+    this.hub = new VideoHub({
+      camera: () => camera,
+      ...{ clock: this.clock, log: memoryLogger(), start: this.host.start },
+    });
+  }
+
+  view(codec: "VP8" | "H264"): void {
+    const track: VideoTrack = {
+      codec,
+      onKeyframeWanted: () => {},
+      send: () => void this.frames[codec]++,
+      remove: () => {},
+    };
+    this.hub.view("front", track, () => this.ended++);
+  }
+
+  /** Video of the camera's own, ten frames a second. */
+  encodedVideo(): EncodedVideo {
+    const { clock } = this;
+    const frame = this.#passed;
+    return {
+      codec: "H264",
+      async *frames(signal) {
+        while (!signal.aborted) {
+          yield frame;
+          await clock.sleep(100, signal).catch(() => {});
+        }
+      },
+    };
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    await waitFor(async () => {
+      await this.clock.advance(250);
       return condition();
     }, WAIT);
-  let ended = 0;
-  hub.view("front", track, () => ended++);
+  }
+}
+
+const getProperties = () => ({ frameRate: 10 });
+const getImages = () => ({ images: [{ image: JPEG, mimeType: "image/jpeg" }] });
+
+Deno.test("a video that is given up is in the camera's status, until one shows something", async () => {
+  const camera = { getImages, getProperties } as unknown as Resource;
+  const rig = new Rig(camera);
+  rig.view("VP8");
   assert.equal(notedProblem(camera), undefined);
-  await until(() => ended === 1);
+  await rig.until(() => rig.ended === 1);
   assert.match(
     notedProblem(camera) ?? "",
-    /^its video ended, as 5 starts gave no frame: .*Cannot allocate memory.*Look at the camera and at ffmpeg/,
+    /^its video ended, as 5 starts gave no frame: .*Cannot allocate memory.*Look at ffmpeg/,
   );
-  host.works = true;
-  hub.view("front", track, () => ended++);
-  await until(() => frames > 0);
+  rig.host.works = true;
+  rig.view("VP8");
+  await rig.until(() => rig.frames.VP8 > 0);
   assert.equal(notedProblem(camera), undefined);
-  await hub.close();
+  await rig.hub.close();
+});
+
+Deno.test("a camera that gave no frame, or has a problem of its own, is not blamed for its video", async () => {
+  const silent = () => Promise.reject(new Error("it is frozen"));
+  for (
+    const camera of [
+      { getImages: silent, getProperties },
+      { getImages, getProperties, problem: () => "it is frozen" },
+    ] as unknown as Resource[]
+  ) {
+    const rig = new Rig(camera);
+    rig.view("VP8");
+    await rig.until(() => rig.ended === 1);
+    assert.equal(notedProblem(camera), undefined);
+    await rig.hub.close();
+  }
+});
+
+Deno.test("a video in one codec ends what was noted of that in another", async () => {
+  const camera: Record<string, unknown> = { getImages, getProperties };
+  const rig = new Rig(camera as unknown as Resource);
+  camera["encodedVideo"] = () => rig.encodedVideo();
+  rig.view("H264");
+  await rig.until(() => rig.frames.H264 > 0);
+  rig.view("VP8");
+  await rig.until(() => rig.ended === 1);
+  const { H264 } = rig.frames;
+  await rig.until(() => rig.frames.H264 > H264 + 1);
+  assert.equal(notedProblem(rig.camera), undefined);
+  await rig.hub.close();
 });
