@@ -22,18 +22,22 @@ const LOOK_EVERY_MS = 3_000;
 /** The start is over by then: it leaves 4 MB in the agent, 3 in the server. Milliseconds. */
 const FIRST_MS = 10_000;
 const MIB = 1024 * 1024;
+/** A program that uses less of a processor is idle. */
+const IDLE = 0.05;
 
 /**
  * V8 collects when it allocates, so an idle program would keep forever what its start needed, and
  * after a burst of calls 20 to 40 MB more. A collection takes 20 to 60 ms, longer with many
  * resources: it waits until the program is idle, and the more it is likely to return the larger the
- * share of the time that collections may take, and the busier the program may be. A machine that has
- * dialled 20 remotes holds 80 MB that nobody uses, and is never quite idle: it checks each of them
- * every second. Pages of files don't count as growth: those in use come back automatically.
+ * share of the time that collections may take. A machine that has dialled 20 remotes holds 80 MB that
+ * nobody uses, and is never quite idle: it checks each of them every second. So much is collected of
+ * a program that is a little busy, too; less is not: it may be driving a motor. Pages of files don't
+ * count as growth: those in use come back automatically.
  */
 const WORTH: readonly Worth[] = [
-  { grownBytes: 10 * MIB, share: 0.01, busy: 0.1 },
-  { grownBytes: MIB, share: 0.0001, busy: 0.05 },
+  { grownBytes: 40 * MIB, share: 0.01, busy: 0.1 },
+  { grownBytes: 10 * MIB, share: 0.01, busy: IDLE },
+  { grownBytes: MIB, share: 0.0001, busy: IDLE },
 ];
 
 interface Worth {
@@ -59,6 +63,7 @@ export async function releaseIdleMemory(
     const busy = (memory.processorMs() - usedMs) / (nowMs - lookedMs);
     const candidates = WORTH.filter((worth) => busy < worth.busy);
     if (candidates.length === 0 || nowMs - startedMs < FIRST_MS) continue;
+    if (!last && busy >= IDLE) continue;
     if (last) {
       const { atMs, tookMs, bytes } = last;
       const grownBytes = memory.ownBytes() - bytes;

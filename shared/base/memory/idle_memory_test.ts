@@ -67,15 +67,25 @@ Deno.test("releaseIdleMemory() waits for the end of a burst and collects within 
 
 Deno.test("releaseIdleMemory() collects much, and not little, of a program that always has a little to do", async () => {
   await using rig = new Rig();
-  rig.busyMs = 80;
   await rig.clock.advance(12_000);
   assert.equal(rig.collections, 1);
-  rig.bytes += 2 * MIB;
+  rig.busyMs = 80;
+  rig.bytes += 20 * MIB;
   await rig.clock.advance(60 * 60_000);
   assert.equal(rig.collections, 1);
-  rig.bytes += 10 * MIB;
+  rig.bytes += 20 * MIB;
   await rig.clock.advance(6_000);
   assert.equal(rig.collections, 2);
+});
+
+Deno.test("releaseIdleMemory() waits with the first collection until the program is idle", async () => {
+  await using rig = new Rig();
+  rig.busyMs = 80;
+  await rig.clock.advance(60 * 60_000);
+  assert.equal(rig.collections, 0);
+  rig.busyMs = 10;
+  await rig.clock.advance(6_000);
+  assert.equal(rig.collections, 1);
 });
 
 Deno.test("releaseIdleMemory() takes 1 % of the time at most, and 0.01 % for little", async () => {
