@@ -43,6 +43,7 @@ export class GpioStepper implements Driver<typeof MotorService> {
   async setPower({ powerPct }: { powerPct: number }) {
     const power = Math.max(-1, Math.min(1, finite(powerPct, "power_pct")));
     await this.stop();
+    this.#problem = undefined;
     if (power !== 0) this.#run(power * this.#mostRpm);
     return {};
   }
@@ -100,7 +101,7 @@ export class GpioStepper implements Driver<typeof MotorService> {
     };
   }
 
-  /** Why it was stopped; until it is moved again. */
+  /** Why it was stopped, or cannot be switched off; until it is moved again. */
   problem(): string | undefined {
     return this.#problem;
   }
@@ -108,7 +109,13 @@ export class GpioStepper implements Driver<typeof MotorService> {
   async stop(): Promise<void> {
     this.#motion.end();
     this.#power = 0;
-    await this.#enable(false);
+    try {
+      await this.#enable(false);
+    } catch (error) {
+      // It may hold its position with full current.
+      this.#problem = toError(error).message;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

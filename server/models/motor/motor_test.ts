@@ -243,3 +243,26 @@ Deno.test("gpiostepper says why it was stopped, until it is moved again", async 
   await waitFor(() => motor.problem() !== undefined, { deadlineMs: 60_000 });
   await motor.close();
 });
+
+Deno.test("gpiostepper says that it cannot be switched off, until its power is set", async () => {
+  let isBroken = false;
+  const setGPIO = ({ pin }: { pin: string }) => {
+    if (isBroken && pin === "E") throw new Error("line 6 is gone");
+    return {};
+  };
+  const dependencies = new Map([["rdk:component:board/b", { setGPIO } as Resource]]);
+  const motor = await construct<GpioStepper, unknown>(gpioStepperModel(testEnvironment()), {
+    board: "b",
+    pins: { step: "S", dir: "D", en_low: "E" },
+    ticks_per_rotation: 20,
+  }, { dependencies });
+  for (const halt of [() => motor.stop(), () => motor.setPower({ powerPct: 0 })]) {
+    isBroken = true;
+    await assert.rejects(halt(), /line 6 is gone/);
+    assert.match(motor.problem() ?? "", /line 6 is gone/);
+    isBroken = false;
+    await motor.setPower({ powerPct: 0 });
+    assert.equal(motor.problem(), undefined);
+  }
+  await motor.close();
+});
