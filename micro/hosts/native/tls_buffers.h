@@ -15,7 +15,7 @@ typedef struct {
 /** Makes room for a record to be sent, and for one to be received. False: there is no memory for it. */
 bool tls_buffers_grow(mbedtls_ssl_context *of, const tls_buffers *sizes, bool receives);
 
-/** Gives back what nothing is in. Only after the handshake. */
+/** Gives back what nothing is in; during the handshake, too, while it waits for the peer. */
 void tls_buffers_shrink(mbedtls_ssl_context *of, tls_buffers *sizes);
 
 #endif
