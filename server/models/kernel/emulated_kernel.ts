@@ -17,7 +17,7 @@ import {
   SET_VALUES,
   textAt,
 } from "../board/gpio_v2.ts";
-import { type Kernel, kernelError, type LinePulses } from "./kernel.ts";
+import { type Kernel, kernelError, type LinePulses, type SlowFile } from "./kernel.ts";
 
 /** Edges that are kept of a line until they are read; more are dropped, oldest first. */
 const MOST_EVENTS = 1024;
@@ -113,7 +113,7 @@ export class EmulatedKernel implements Kernel {
     return BigInt(Math.round(this.options.clock.monotonicMs() * 1e6));
   }
 
-  open(path: string): number {
+  open(path: string, _flags = 0): number {
     if (path !== "/dev/gpiochip0") throw kernelError(`open ${path}`, "ENOENT");
     return this.#add({ kind: "chip" });
   }
@@ -230,6 +230,21 @@ export class EmulatedKernel implements Kernel {
 
   address(): bigint {
     return 0n;
+  }
+
+  slowFile(path: string, flags: number): SlowFile {
+    let fd: number | undefined;
+    return {
+      ioctl: async (request, argument) => {
+        await Promise.resolve();
+        fd ??= this.open(path, flags);
+        return this.ioctl(fd, request, argument);
+      },
+      close: () => {
+        if (fd !== undefined) this.close(fd);
+        return Promise.resolve();
+      },
+    };
   }
 
   pulses(): LinePulses {

@@ -3,7 +3,10 @@
  * `emulated_kernel.ts` answers them without hardware.
  */
 
-/** Files by number, as the kernel gives them out. All calls but `poll` return at once. */
+/**
+ * Files by number, as the kernel gives them out. All calls but `poll` hold the whole server up until
+ * they return: what may take long, as devices at USB do, goes by {@link Kernel.slowFile}.
+ */
 export interface Kernel {
   /**
    * @param flags `O_…`
@@ -48,8 +51,25 @@ export interface Kernel {
    * Address of bytes, for structures with pointers. It is good as long as the bytes are referenced.
    */
   address(bytes: Uint8Array<ArrayBuffer>): bigint;
+  /**
+   * Opens a file on a thread of its own, on which its calls are made.
+   *
+   * @param flags `O_…`
+   */
+  slowFile(path: string, flags: number): SlowFile;
   /** Switches lines on and off on a thread of their own; see {@link LinePulses}. */
   pulses(): LinePulses;
+}
+
+/** A file whose calls may take seconds. They are made one after the other. */
+export interface SlowFile {
+  /**
+   * @param argument what the call reads and writes.
+   * @throws {KernelError} of opening the file, or of this call.
+   */
+  ioctl(request: number, argument: Uint8Array<ArrayBuffer>): Promise<number>;
+  /** Takes no more calls; resolves when those that were made are over and the file is closed. */
+  close(): Promise<void>;
 }
 
 /** Pulses on lines that were requested as outputs. */

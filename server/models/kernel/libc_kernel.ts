@@ -1,7 +1,8 @@
 /** The system calls of Linux, through the C library. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
-import { type Kernel, KernelError, kernelError, type LinePulses } from "./kernel.ts";
+import { type Kernel, KernelError, kernelError, type LinePulses, type SlowFile } from "./kernel.ts";
+import { ThreadFile } from "./slow_file.ts";
 import { ThreadPulses } from "./thread_pulses.ts";
 
 const LIBRARY = {
@@ -97,6 +98,10 @@ class LibcKernel implements Kernel {
 
   address(bytes: Uint8Array<ArrayBuffer>): bigint {
     return Deno.UnsafePointer.value(Deno.UnsafePointer.of(bytes));
+  }
+
+  slowFile(path: string, flags: number): SlowFile {
+    return new ThreadFile(path, flags);
   }
 
   pulses(): LinePulses {

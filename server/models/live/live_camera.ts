@@ -68,14 +68,15 @@ export async function createWebcam(
   if (!await isThere(path)) {
     throw new Error(`${path} is not there; plug the camera in, or name another. ${there}`);
   }
-  const { log, kernel, start = startInstalled } = environment;
-  const device = new VideoDevice(kernel, path);
+  const { clock, log, kernel, start = startInstalled } = environment;
+  const device = new VideoDevice(kernel, path, clock);
   const { controls } = attributes;
-  if (controls) device.set(controls, "attributes.controls");
+  if (controls) await device.set(controls, "attributes.controls");
+  const setAgain = controls && againSetter(device, controls, log);
   let isFirst = true;
   const startSet: StartFfmpeg = (args) => {
     // One that was unplugged has forgotten them.
-    if (controls && !isFirst) setAgain(device, controls, log);
+    if (!isFirst) void setAgain?.();
     isFirst = false;
     return start(args);
   };
@@ -96,12 +97,19 @@ export async function createWebcam(
   }
 }
 
-function setAgain(device: VideoDevice, controls: Record<string, number>, log: Logger): void {
-  try {
-    device.set(controls, "attributes.controls");
-  } catch (error) {
-    log.warn(`controls of the camera are not set: ${toError(error).message}`);
-  }
+/** Sets controls while a stream begins; a camera that stays away is logged once. */
+function againSetter(device: VideoDevice, controls: Record<string, number>, log: Logger) {
+  let last: string | undefined;
+  return async () => {
+    try {
+      await device.set(controls, "attributes.controls");
+      last = undefined;
+    } catch (error) {
+      const { message } = toError(error);
+      if (message !== last) log.warn(`controls of the camera are not set: ${message}`);
+      last = message;
+    }
+  };
 }
 
 /** What ffmpeg is given for a camera of this host; an empty format is the camera's own. */

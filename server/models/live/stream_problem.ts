@@ -1,4 +1,4 @@
-/** What ffmpeg says, and what a person can do about it. */
+/** What ffmpeg or the kernel says, and what a person can do about it. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /\+\d+,\d+: Input\/output error/,
@@ -20,12 +20,15 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [/Name or service not known|Failed to resolve/i, "the host in the address is not known"],
   [
-    /Device or resource busy/i,
+    /Device or resource busy|EBUSY/i,
     "another program uses the camera; end it, or name another video_path",
   ],
-  [/Permission denied/i, "this user may not use the camera; add it to the group video"],
   [
-    /No such file or directory|No such device|Input\/output error/i,
+    /Permission denied|EACCES|EPERM/i,
+    "this user may not use the camera; add it to the group video",
+  ],
+  [
+    /No such file or directory|No such device|Input\/output error|ENOENT|ENODEV|ENXIO/i,
     "the camera is not there; plug it in, or name another video_path",
   ],
   [

@@ -1,5 +1,5 @@
 /** Formats and controls of the kernel's video devices; linux/videodev2.h, little-endian. */
-import { isKernelError, type Kernel } from "../kernel/kernel.ts";
+import { isKernelError, type SlowFile } from "../kernel/kernel.ts";
 
 const ENUM_FORMAT = 0xc0405602;
 const ENUM_SIZE = 0xc02c564a;
@@ -31,8 +31,8 @@ export interface VideoFormat {
   /** Four letters, "MJPG". */
   readonly format: string;
   readonly description: string;
-  readonly width: number;
-  readonly height: number;
+  /** Undefined where the driver lists none. */
+  readonly size: { readonly width: number; readonly height: number } | undefined;
   /** Images a second, where the driver lists them. */
   readonly frameRates: readonly number[];
 }
@@ -56,27 +56,35 @@ export interface VideoControl {
   readonly inactive: boolean;
 }
 
+/** What a camera has to be set. */
+export interface VideoControls {
+  readonly controls: readonly VideoControl[];
+  /** Why there may be more. */
+  readonly problem?: string;
+}
+
 /** What a camera offers; sizes that are ranges are listed by their smallest and largest. */
-export function listFormats(kernel: Kernel, fd: number): VideoFormat[] {
+export async function listFormats(camera: SlowFile): Promise<VideoFormat[]> {
   const formats: VideoFormat[] = [];
-  for (
-    const view of entries(kernel, fd, ENUM_FORMAT, 64, (view) => view.setUint32(4, CAPTURE, true))
-  ) {
+  const fill = (view: DataView) => view.setUint32(4, CAPTURE, true);
+  for await (const view of entries(camera, ENUM_FORMAT, 64, fill)) {
     const pixelFormat = view.getUint32(44, true);
     const format = ascii(view, 44, 4).trimEnd();
     const description = ascii(view, 12, 32);
-    for (const [width, height] of sizes(kernel, fd, pixelFormat)) {
-      const frameRates = rates(kernel, fd, pixelFormat, width, height);
-      formats.push({ format, description, width, height, frameRates });
+    const found = await sizes(camera, pixelFormat);
+    if (found.length === 0) formats.push({ format, description, size: undefined, frameRates: [] });
+    for (const [width, height] of found) {
+      const frameRates = await rates(camera, pixelFormat, width, height);
+      formats.push({ format, description, size: { width, height }, frameRates });
     }
   }
   return formats;
 }
 
-function sizes(kernel: Kernel, fd: number, pixelFormat: number): [number, number][] {
+async function sizes(camera: SlowFile, pixelFormat: number): Promise<[number, number][]> {
   const found: [number, number][] = [];
   const fill = (view: DataView) => view.setUint32(4, pixelFormat, true);
-  for (const view of entries(kernel, fd, ENUM_SIZE, 44, fill)) {
+  for await (const view of entries(camera, ENUM_SIZE, 44, fill)) {
     const at = (offset: number) => view.getUint32(offset, true);
     if (at(8) !== DISCRETE) return [[at(12), at(24)], [at(16), at(28)]];
     found.push([at(12), at(16)]);
@@ -84,20 +92,19 @@ function sizes(kernel: Kernel, fd: number, pixelFormat: number): [number, number
   return found;
 }
 
-function rates(
-  kernel: Kernel,
-  fd: number,
+async function rates(
+  camera: SlowFile,
   pixelFormat: number,
   width: number,
   height: number,
-): number[] {
+): Promise<number[]> {
   const found: number[] = [];
   const fill = (view: DataView) => {
     view.setUint32(4, pixelFormat, true);
     view.setUint32(8, width, true);
     view.setUint32(12, height, true);
   };
-  for (const view of entries(kernel, fd, ENUM_INTERVAL, 52, fill)) {
+  for await (const view of entries(camera, ENUM_INTERVAL, 52, fill)) {
     // A range gives its shortest interval.
     const [seconds, parts] = [view.getUint32(20, true), view.getUint32(24, true)];
     if (seconds > 0) found.push(Math.round(parts / seconds * 100) / 100);
@@ -107,31 +114,40 @@ function rates(
 }
 
 /** The entries of a list, by their index, until there is none. */
-function* entries(
-  kernel: Kernel,
-  fd: number,
+async function* entries(
+  camera: SlowFile,
   request: number,
   bytes: number,
   fill: (view: DataView) => void,
-): Generator<DataView> {
+): AsyncGenerator<DataView> {
   for (let index = 0; index < MOST; index++) {
     const entry = new Uint8Array(bytes);
     const view = new DataView(entry.buffer);
     view.setUint32(0, index, true);
     fill(view);
-    if (!asked(kernel, fd, request, entry)) return;
+    if (!await asked(camera, request, entry)) return;
     yield view;
   }
 }
 
-/** The controls that have a number as their value. */
-export function listControls(kernel: Kernel, fd: number): VideoControl[] {
+/** The controls that have a number as their value; those before one that cannot be queried. */
+export async function listControls(camera: SlowFile): Promise<VideoControls> {
   const controls: VideoControl[] = [];
   for (let id = 0, count = 0; count < MOST; count++) {
     const entry = new Uint8Array(68);
     const view = new DataView(entry.buffer);
     view.setUint32(0, (id | NEXT) >>> 0, true);
-    if (!asked(kernel, fd, QUERY_CONTROL, entry)) return controls;
+    try {
+      if (!await asked(camera, QUERY_CONTROL, entry)) break;
+    } catch (error) {
+      if (!isKernelError(error, "EIO", "EREMOTEIO", "ETIMEDOUT") || controls.length === 0) {
+        throw error;
+      }
+      return {
+        controls,
+        problem: `a control is broken (${error.message}); it and others are left out`,
+      };
+    }
     id = view.getUint32(0, true);
     const type = view.getUint32(4, true);
     const kind = KINDS.get(type);
@@ -142,20 +158,19 @@ export function listControls(kernel: Kernel, fd: number): VideoControl[] {
     controls.push({
       ...{ id, kind, minimum, maximum, step: number(48), default: number(52) },
       name: ascii(view, 8, 32).toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, ""),
-      value: readControl(kernel, fd, id),
-      menu: kind === "menu" ? menuOf(kernel, fd, { id, minimum, maximum, type }) : new Map(),
+      value: await readControl(camera, id),
+      menu: kind === "menu" ? await menuOf(camera, { id, minimum, maximum, type }) : new Map(),
       readOnly: (flags & FLAG.readOnly) !== 0,
       inactive: (flags & FLAG.inactive) !== 0,
     });
   }
-  return controls;
+  return { controls };
 }
 
-function menuOf(
-  kernel: Kernel,
-  fd: number,
+async function menuOf(
+  camera: SlowFile,
   { id, minimum, maximum, type }: { id: number; minimum: number; maximum: number; type: number },
-): Map<number, string> {
+): Promise<Map<number, string>> {
   const menu = new Map<number, string>();
   for (let index = minimum; index <= Math.min(maximum, minimum + MOST); index++) {
     const entry = new Uint8Array(44);
@@ -163,18 +178,18 @@ function menuOf(
     view.setUint32(0, id, true);
     view.setUint32(4, index, true);
     // Not every value between the two is one.
-    if (!asked(kernel, fd, QUERY_MENU, entry)) continue;
+    if (!await asked(camera, QUERY_MENU, entry, "EIO")) continue;
     menu.set(index, type === INTEGER_MENU ? `${view.getBigInt64(8, true)}` : ascii(view, 8, 32));
   }
   return menu;
 }
 
-function readControl(kernel: Kernel, fd: number, id: number): number | undefined {
+async function readControl(camera: SlowFile, id: number): Promise<number | undefined> {
   const entry = new Uint8Array(8);
   const view = new DataView(entry.buffer);
   view.setUint32(0, id, true);
   try {
-    kernel.ioctl(fd, GET_CONTROL, entry);
+    await camera.ioctl(GET_CONTROL, entry);
   } catch {
     return undefined;
   }
@@ -182,26 +197,26 @@ function readControl(kernel: Kernel, fd: number, id: number): number | undefined
 }
 
 /** @throws {KernelError} */
-export function writeControl(kernel: Kernel, fd: number, id: number, value: number): void {
+export async function writeControl(camera: SlowFile, id: number, value: number): Promise<void> {
   const entry = new Uint8Array(8);
   const view = new DataView(entry.buffer);
   view.setUint32(0, id, true);
   view.setInt32(4, value, true);
-  kernel.ioctl(fd, SET_CONTROL, entry);
+  await camera.ioctl(SET_CONTROL, entry);
 }
 
 /** False where there is no such entry, or no such list. */
-function asked(
-  kernel: Kernel,
-  fd: number,
+async function asked(
+  camera: SlowFile,
   request: number,
   entry: Uint8Array<ArrayBuffer>,
-): boolean {
+  ...alsoNone: string[]
+): Promise<boolean> {
   try {
-    kernel.ioctl(fd, request, entry);
+    await camera.ioctl(request, entry);
     return true;
   } catch (error) {
-    if (isKernelError(error, "EINVAL", "ENOTTY")) return false;
+    if (isKernelError(error, "EINVAL", "ENOTTY", ...alsoNone)) return false;
     throw error;
   }
 }

@@ -1,15 +1,35 @@
 /** What a camera of this host can do, and its controls. */
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
+import type { Clock } from "../../../shared/base/time/clock.ts";
 import { AttributeError } from "../../resources/graph/attributes.ts";
-import { type Kernel, O_CLOEXEC, O_NONBLOCK, O_RDWR } from "../kernel/kernel.ts";
+import {
+  isKernelError,
+  type Kernel,
+  KernelError,
+  O_CLOEXEC,
+  O_NONBLOCK,
+  O_RDWR,
+  type SlowFile,
+} from "../kernel/kernel.ts";
+import { streamProblem } from "./stream_problem.ts";
 import { listControls, listFormats, type VideoControl, writeControl } from "./v4l2.ts";
+
+/** A camera that hangs takes seconds for each control. Milliseconds. */
+const LIMIT_MS = 10_000;
 
 /** Opens the device for each use: another program may stream from it meanwhile. */
 export class VideoDevice {
-  constructor(private readonly kernel: () => Kernel, private readonly path: string) {}
+  /** One use at a time: each takes a thread. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly kernel: () => Kernel,
+    private readonly path: string,
+    private readonly clock: Clock,
+  ) {}
 
   /**
    * Sets controls by their names; those that switch others on and off come first.
@@ -17,9 +37,9 @@ export class VideoDevice {
    * @param where they stand, for errors.
    * @throws {AttributeError} for one that there is not, or a value that it does not take.
    */
-  set(wanted: Readonly<Record<string, number>>, where: string): void {
-    this.#use((kernel, fd) => {
-      const known = listControls(kernel, fd);
+  async set(wanted: Readonly<Record<string, number>>, where: string): Promise<void> {
+    await this.#use(async (camera) => {
+      const { controls: known } = await listControls(camera);
       const settings = Object.entries(wanted).map(([name, value]) => {
         const control = known.find((control) => control.name === name);
         if (!control || control.readOnly) {
@@ -37,13 +57,12 @@ export class VideoDevice {
       const inOrder = [...settings.filter(isSwitch), ...settings.filter((one) => !isSwitch(one))];
       for (const { control: { id, name }, value } of inOrder) {
         try {
-          writeControl(kernel, fd, id, value);
+          await writeControl(camera, id, value);
         } catch (error) {
           throw new Error(
             `${where}.${name} cannot be set to ${value} (${
               toError(error).message
-            }); another control ` +
-              "may decide, such as an automatic one",
+            }); another control may decide, such as an automatic one`,
           );
         }
       }
@@ -55,24 +74,24 @@ export class VideoDevice {
    *
    * @throws {ConnectError} INVALID_ARGUMENT for anything else.
    */
-  run(command: JsonObject): JsonObject {
+  async run(command: JsonObject): Promise<JsonObject> {
     const { set_controls: wanted } = command;
     if (isJsonObject(wanted)) {
-      const numbers = Object.fromEntries(
-        Object.entries(wanted).map(([name, value]) => [name, Number(value)]),
-      );
       try {
-        this.set(numbers, "set_controls");
+        await this.set(numbersOf(wanted, "set_controls"), "set_controls");
       } catch (error) {
         if (!(error instanceof AttributeError)) throw error;
         throw new ConnectError(error.message, Code.InvalidArgument);
       }
     } else if (command["formats"] === true) {
-      const formats = this.#use(listFormats).map(({ width, height, frameRates, ...format }) => ({
-        ...format,
-        ...{ width_px: width, height_px: height, frame_rates: [...frameRates] },
-      }));
-      return { formats };
+      const formats = await this.#use(listFormats);
+      return {
+        formats: formats.map(({ size, frameRates, ...format }) => ({
+          ...format,
+          ...(size && { width_px: size.width, height_px: size.height }),
+          frame_rates: [...frameRates],
+        })),
+      };
     } else if (command["controls"] !== true) {
       throw new ConnectError(
         'a webcam knows the commands {"formats": true}, {"controls": true} and ' +
@@ -80,21 +99,51 @@ export class VideoDevice {
         Code.InvalidArgument,
       );
     }
-    const controls = this.#use(listControls);
+    const { controls, problem } = await this.#use(listControls);
     return {
       controls: Object.fromEntries(controls.map((control) => [control.name, shown(control)])),
+      ...(problem !== undefined && { problem }),
     };
   }
 
-  #use<T>(work: (kernel: Kernel, fd: number) => T): T {
-    const kernel = this.kernel();
-    const fd = kernel.open(this.path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  #use<T>(work: (camera: SlowFile) => Promise<T>): Promise<T> {
+    const result = this.#last.then(() => this.#useNow(work));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #useNow<T>(work: (camera: SlowFile) => Promise<T>): Promise<T> {
+    const camera = this.kernel().slowFile(this.path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    const late = Promise.withResolvers<never>();
+    const timer = this.clock.setTimer(LIMIT_MS, () => {
+      const seconds = LIMIT_MS / 1_000;
+      const hangs =
+        `${this.path} hangs: it took longer than ${seconds} s; plug it out and in again`;
+      late.reject(new Error(hangs));
+    });
     try {
-      return work(kernel, fd);
+      const result = await Promise.race([work(camera), late.promise]);
+      await Promise.race([camera.close(), late.promise]);
+      return result;
+    } catch (error) {
+      // A call that hangs is left to its thread, which closes the file then.
+      void camera.close();
+      const isGone = error instanceof KernelError &&
+        (error.call.startsWith("open ") || isKernelError(error, "ENODEV", "ENXIO"));
+      throw isGone ? new Error(streamProblem(error.message, [])) : error;
     } finally {
-      kernel.close(fd);
+      timer.cancel();
     }
   }
+}
+
+/** @throws {AttributeError} for values that are none of a control. */
+function numbersOf(wanted: JsonObject, where: string): Record<string, number> {
+  const number = ([name, value]: [string, JsonValue]): [string, number] => {
+    if (typeof value === "number" || typeof value === "boolean") return [name, Number(value)];
+    throw new AttributeError(`${where}.${name}`, JSON.stringify(value), "a number, true or false");
+  };
+  return Object.fromEntries(Object.entries(wanted).map(number));
 }
 
 function allowed({ kind, minimum, maximum, menu }: VideoControl): string {

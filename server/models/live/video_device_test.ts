@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { systemClock } from "../../../shared/base/time/clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import type { FfmpegRun } from "../../resources/video/ffmpeg_program.ts";
 import { jpegBytes } from "../images/testing.ts";
@@ -40,9 +40,13 @@ class CameraKernel extends EmulatedKernel {
   ];
   readonly writes: string[] = [];
   stillOpen = 0;
+  /** Names of errors: of opening it, of listing sizes, of the control of that id. */
+  readonly errors: { open?: string; sizes?: string; controls: Record<number, string> } = {
+    controls: {},
+  };
 
   override open(path: string): number {
-    if (!path.includes("video")) throw kernelError(`open ${path}`, "ENOENT");
+    if (this.errors.open !== undefined) throw kernelError(`open ${path}`, this.errors.open);
     this.stillOpen++;
     return 1_000;
   }
@@ -67,6 +71,7 @@ class CameraKernel extends EmulatedKernel {
         return 0;
       }
       case 0xc02c564a: { // VIDIOC_ENUM_FRAMESIZES
+        if (this.errors.sizes !== undefined) throw kernelError("ioctl", this.errors.sizes);
         const isJpeg = new TextDecoder().decode(argument.subarray(4, 8)) === "MJPG";
         const size = (isJpeg ? [[1_280, 720], [640, 480]] : [[640, 480]])[first];
         if (!size) throw none;
@@ -82,6 +87,9 @@ class CameraKernel extends EmulatedKernel {
       case 0xc0445624: { // VIDIOC_QUERYCTRL
         const next = this.controls.find(({ id }) => id > (first & 0x7fff_ffff));
         if (!next || first < 0x8000_0000) throw none;
+        if (this.errors.controls[next.id]) {
+          throw kernelError("ioctl", this.errors.controls[next.id]!);
+        }
         put(0, next.id, next.type);
         write(8, next.name);
         put(40, ...next.range);
@@ -108,14 +116,15 @@ class CameraKernel extends EmulatedKernel {
 }
 
 function device() {
-  const kernel = new CameraKernel({ clock: new FakeClock(), lines: 1 });
-  return { kernel, device: new VideoDevice(() => kernel, "/dev/video0") };
+  const clock = new FakeClock();
+  const kernel = new CameraKernel({ clock, lines: 1 });
+  return { clock, kernel, device: new VideoDevice(() => kernel, "/dev/video0", clock) };
 }
 
-Deno.test("a webcam lists its formats with sizes and rates", () => {
+Deno.test("a webcam lists its formats with sizes and rates", async () => {
   const { kernel, device: camera } = device();
   const jpeg = { format: "MJPG", description: "Motion-JPEG" };
-  assert.deepEqual(camera.run({ formats: true }), {
+  assert.deepEqual(await camera.run({ formats: true }), {
     formats: [
       { ...jpeg, width_px: 1_280, height_px: 720, frame_rates: [30] },
       { ...jpeg, width_px: 640, height_px: 480, frame_rates: [30, 15] },
@@ -128,9 +137,11 @@ Deno.test("a webcam lists its formats with sizes and rates", () => {
   assert.equal(kernel.stillOpen, 0);
 });
 
-Deno.test("a webcam lists its controls and sets them, switches first", () => {
+Deno.test("a webcam lists its controls and sets them, switches first", async () => {
   const { kernel, device: camera } = device();
-  const { controls } = camera.run({ controls: true }) as { controls: Record<string, JsonObject> };
+  const { controls } = await camera.run({ controls: true }) as {
+    controls: Record<string, JsonObject>;
+  };
   assert.deepEqual(controls["brightness"], {
     ...{ kind: "integer", value: 0, default: 0, minimum: -64, maximum: 64, step: 1 },
   });
@@ -139,7 +150,9 @@ Deno.test("a webcam lists its controls and sets them, switches first", () => {
     menu: { "1": "Manual Mode", "3": "Aperture Priority Mode" },
   });
   assert.equal(controls["white_balance_automatic"]?.["kind"], "boolean");
-  camera.run({ set_controls: { exposure_time_absolute: 100, brightness: -5, auto_exposure: 1 } });
+  await camera.run({
+    set_controls: { exposure_time_absolute: 100, brightness: -5, auto_exposure: 1 },
+  });
   assert.deepEqual(kernel.writes, [
     "Auto Exposure=1",
     "Exposure Time, Absolute=100",
@@ -148,18 +161,19 @@ Deno.test("a webcam lists its controls and sets them, switches first", () => {
   assert.equal(kernel.stillOpen, 0);
 });
 
-Deno.test("a webcam refuses controls and commands that it does not have, and says which it has", () => {
+Deno.test("a webcam refuses controls and commands that it does not have, and says which it has", async () => {
   const { kernel, device: camera } = device();
   for (
     const [command, like] of [
       [{ set_controls: { zoom: 1 } }, /set_controls: found zoom, allowed: .*brightness, white_/],
       [{ set_controls: { brightness: 65 } }, /brightness: found 65, allowed: .*from -64 to 64/],
-      [{ set_controls: { brightness: "x" } }, /brightness: found NaN/],
+      [{ set_controls: { brightness: "x" } }, /brightness: found "x", allowed: a number, true or/],
+      [{ set_controls: { brightness: null } }, /brightness: found null, allowed: a number, true/],
       [{ set_controls: { auto_exposure: 2 } }, /found 2, allowed: 1 \(Manual Mode\), 3 \(/],
       [{ dance: true }, /"formats": true.*"controls": true.*"set_controls"/],
     ] as const
   ) {
-    assert.throws(() => camera.run(command), (error) => {
+    await assert.rejects(camera.run(command), (error) => {
       assert.match(String(error), like);
       return ConnectError.from(error).code === Code.InvalidArgument;
     });
@@ -168,44 +182,151 @@ Deno.test("a webcam refuses controls and commands that it does not have, and say
   assert.equal(kernel.stillOpen, 0);
 });
 
-Deno.test("createWebcam() sets the controls of its attributes, and refuses wrong ones", async () => {
-  const kernel = new CameraKernel({ clock: new FakeClock(), lines: 1 });
-  const picture = jpegBytes(4, 2);
-  const start = (): FfmpegRun => {
+Deno.test("a webcam lists formats whose driver lists no sizes", async () => {
+  const { kernel, device: camera } = device();
+  kernel.errors.sizes = "ENOTTY";
+  assert.deepEqual(await camera.run({ formats: true }), {
+    formats: [
+      { format: "MJPG", description: "Motion-JPEG", frame_rates: [] },
+      { format: "YUYV", description: "YUYV 4:2:2", frame_rates: [] },
+    ],
+  });
+});
+
+Deno.test("a webcam lists the controls before one that is broken", async () => {
+  const { kernel, device: camera } = device();
+  kernel.errors.controls[0x9a0901] = "EIO";
+  const { controls, problem } = await camera.run({ controls: true }) as {
+    controls: JsonObject;
+    problem: string;
+  };
+  assert.deepEqual(Object.keys(controls), ["brightness", "white_balance_automatic"]);
+  assert.match(problem, /a control is broken \(ioctl: EIO\)/);
+});
+
+Deno.test("a webcam that cannot be opened says what to do", async () => {
+  for (
+    const [error, like] of [
+      ["EACCES", /add it to the group video \(open \/dev\/video0: EACCES\)/],
+      ["EPERM", /add it to the group video/],
+      ["ENOENT", /not there; plug it in/],
+      ["ENODEV", /not there; plug it in/],
+      ["ENXIO", /not there; plug it in/],
+    ] as const
+  ) {
+    const { kernel, device: camera } = device();
+    kernel.errors.open = error;
+    await assert.rejects(camera.run({ controls: true }), like);
+  }
+});
+
+Deno.test("a webcam that hangs is left after 10 s, and closed when its call is over", async () => {
+  const { clock, kernel } = device();
+  const hanging = Promise.withResolvers<number>();
+  let isClosed = false;
+  kernel.slowFile = () => ({
+    ioctl: () => hanging.promise,
+    close: async () => {
+      await hanging.promise;
+      isClosed = true;
+    },
+  });
+  const camera = new VideoDevice(() => kernel, "/dev/video0", clock);
+  const listing = assert.rejects(
+    camera.run({ controls: true }),
+    /video0 hangs: .*longer than 10 s/,
+  );
+  await clock.advance(10_000);
+  await listing;
+  assert.equal(isClosed, false);
+  hanging.resolve(0);
+  await waitFor(() => isClosed, { deadlineMs: 60_000 });
+});
+
+/** A device file, and an ffmpeg that gives one frame of it while it is there. */
+class Plugged implements AsyncDisposable {
+  readonly clock = new FakeClock();
+  readonly kernel = new CameraKernel({ clock: this.clock, lines: 1 });
+  readonly log = memoryLogger();
+  starts = 0;
+  isThere = true;
+  #kill = () => {};
+  readonly #folder = Deno.makeTempDirSync();
+
+  async build(controls: Record<string, number>) {
+    const path = `${this.#folder}/video0`;
+    await Deno.writeTextFile(path, "");
+    return await createWebcam({
+      ...{ video_path: path, width_px: undefined, height_px: undefined, frame_rate: undefined },
+      ...{ format: undefined, controls },
+    }, {
+      ...{ clock: this.clock, log: this.log, signal: new AbortController().signal },
+      ...{ start: () => this.#start(), kernel: () => this.kernel },
+    });
+  }
+
+  unplug(): void {
+    this.isThere = false;
+    this.kernel.errors.open = "ENODEV";
+    this.#kill();
+  }
+
+  plugIn(): void {
+    this.isThere = true;
+    delete this.kernel.errors.open;
+  }
+
+  #start(): FfmpegRun {
+    this.starts++;
     const killed = Promise.withResolvers<void>();
+    this.#kill = killed.resolve;
+    if (!this.isThere) killed.resolve();
+    const picture = jpegBytes(4, 2);
     const head = `--ffmpeg\r\nContent-length: ${picture.length}\r\n\r\n`;
-    async function* output() {
-      yield new Uint8Array([...new TextEncoder().encode(head), ...picture, 13, 10]);
+    const bytes = new Uint8Array([...new TextEncoder().encode(head), ...picture, 13, 10]);
+    const output = async function* (isThere: boolean) {
+      if (isThere) yield bytes;
       await killed.promise;
-    }
+    };
     return {
-      output: output(),
+      output: output(this.isThere),
       ended: killed.promise.then(() => ({ ok: false, reason: "it was ended", said: "" })),
       write: () => Promise.resolve(),
       kill: killed.resolve,
     };
-  };
-  const folder = await Deno.makeTempDir();
-  const path = `${folder}/video0`;
-  await Deno.writeTextFile(path, "");
-  const build = (controls: Record<string, number>) =>
-    createWebcam({
-      ...{ video_path: path, width_px: undefined, height_px: undefined, frame_rate: undefined },
-      ...{ format: undefined, controls },
-    }, {
-      ...{ clock: systemClock, log: memoryLogger(), signal: new AbortController().signal },
-      ...{ start, kernel: () => kernel },
-    });
-  try {
-    await assert.rejects(build({ zoom: 1 }), /^AttributeError: attributes\.controls: found zoom/);
-    const camera = await build({ brightness: 10 });
-    assert.deepEqual(kernel.writes, ["Brightness=10"]);
-    const { controls } = await camera.doCommand!({ controls: true }, testCall()) as {
-      controls: Record<string, JsonObject>;
-    };
-    assert.equal(controls["brightness"]?.["value"], 10);
-    await camera.close!();
-  } finally {
-    await Deno.remove(folder, { recursive: true });
   }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.#folder, { recursive: true });
+  }
+}
+
+Deno.test("createWebcam() sets the controls of its attributes, and refuses wrong ones", async () => {
+  await using rig = new Plugged();
+  await assert.rejects(rig.build({ zoom: 1 }), /^AttributeError: attributes\.controls: found zoom/);
+  const camera = await rig.build({ brightness: 10 });
+  assert.deepEqual(rig.kernel.writes, ["Brightness=10"]);
+  const { controls } = await camera.doCommand!({ controls: true }, testCall()) as {
+    controls: Record<string, JsonObject>;
+  };
+  assert.equal(controls["brightness"]?.["value"], 10);
+  await camera.close!();
+});
+
+Deno.test("a webcam that stays unplugged is logged once, and gets its controls when it is back", async () => {
+  await using rig = new Plugged();
+  const camera = await rig.build({ brightness: 10 });
+  const until = (condition: () => boolean) =>
+    waitFor(async () => {
+      await rig.clock.advance(500);
+      return condition();
+    }, { deadlineMs: 90_000 });
+  const unset = () => rig.log.messages("warn").filter((message) => /^controls/.test(message));
+  rig.unplug();
+  await until(() => rig.starts >= 6 && unset().length > 0);
+  assert.equal(unset().length, 1);
+  assert.match(unset()[0]!, /not set: the camera is not there; plug it in.*ENODEV/);
+  rig.plugIn();
+  await until(() => rig.kernel.writes.length === 2);
+  await camera.close!();
 });
