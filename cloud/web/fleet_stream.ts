@@ -37,7 +37,7 @@ const COMPARE_EVERY_MS = 500;
 const FOLLOW_EVERY_MS = 100;
 /** A look at all takes at most one part in this many of the processor with a large fleet. */
 const REST = 20;
-/** But a change that was heard of waits no longer than this, however long what was read before it took. */
+/** But a change that was received waits no longer than this, however long what was read before it took. */
 const LONGEST_REST_MS = 500;
 const KEEPALIVE_MS = 10_000;
 
