@@ -92,7 +92,8 @@ const HANG_MS = 120_000;
 
 /**
  * What nobody catches fails the test in which it comes: it would end the process, and with it the
- * tests of all other files of the bunch.
+ * tests of all other files of the bunch. After all tests it ends the process, as nothing else is left
+ * to fail.
  */
 const straysText = (hangMs: number) =>
   `const strays = [];
@@ -117,7 +118,13 @@ const throwStrays = async () => {
   if (strays.length > 0) throw new AggregateError(strays.splice(0), "errors that nobody caught");
 };
 Deno.test.afterEach(throwStrays);
-Deno.test.afterAll(throwStrays);
+Deno.test.afterAll(async () => {
+  try {
+    await throwStrays();
+  } finally {
+    for (const type of types) removeEventListener(type, onStray);
+  }
+});
 `;
 
 /**

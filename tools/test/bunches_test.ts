@@ -41,6 +41,10 @@ const FILES = {
     Deno.test("strays", () => { setTimeout(() => { throw new Error("away"); }); });
     Deno.test("rejects", () => { Promise.reject(new Error("late")); });
     Deno.test("comes then", () => {});`,
+  "c/unload_test.ts": `
+    Deno.test("leaves work", () => {
+      addEventListener("unload", () => { Promise.reject(new Error("in the end")); });
+    });`,
 };
 
 async function runInBunches(
@@ -52,7 +56,7 @@ async function runInBunches(
       await Deno.mkdir(join(root, file, ".."), { recursive: true });
       await Deno.writeTextFile(join(root, file), text);
     }
-    const files = await testFiles(root, ["a", "b"]);
+    const files = await testFiles(root, ["a", "b", "c"]);
     const entries = await writeEntries(join(root, "entries"), root, bunches(files, 9), filter, 500);
     const report = join(root, "report.xml");
     const filtering = filter === undefined ? [] : [`--filter=${filter}`];
@@ -90,11 +94,13 @@ Deno.test("BunchOutput names the file of each test, of what is not loaded and wh
   has(/^\.\/b\/c\/stray_test\.ts => rejects \.\.\. FAILED /m);
   has(/errors that nobody caught\n +Error: away/);
   has(/^\.\/b\/c\/stray_test\.ts => comes then \.\.\. ok /m);
+  has(/^\.\/c\/unload_test\.ts => leaves work \.\.\. ok /m);
+  has(/^Uncaught error from \.\/c\/unload_test\.ts FAILED$/m);
   has(/^Uncaught error from \.\/b\/hang_test\.ts FAILED$/m);
   has(/^\.\/b\/hang_test\.ts => comes later \.\.\. cancelled /m);
   assert.equal(output.split("loaded once").length, 2);
   const { passed, failed, skipped } = parseSummary(output)!;
-  assert.deepEqual({ passed, skipped }, { passed: 3, skipped: 1 });
+  assert.deepEqual({ passed, skipped }, { passed: 4, skipped: 1 });
   assert.ok(failed >= 6);
   const files = inTheirFiles(parseReport(xml), output).map(({ file, name }) => `${file} ${name}`);
   assert.ok(files.includes("a/one_test.ts of a helper"), files.join("\n"));
