@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { ENTRY, MARK } from "./bunches.ts";
 
+const OUTPUT_END = "----- output end -----";
 const IGNORED = / \| (\d+) ignored\b/;
 
 /**
@@ -39,6 +40,8 @@ export class BunchOutput {
         this.#marks += 1;
         return entry === undefined ? `running tests from ./${marked}\n` : "";
       }
+      // What another bunch printed came between.
+      if (plain.endsWith(` ...${OUTPUT_END}`)) return `${OUTPUT_END}\n`;
     }
     if (entry === undefined) return `${this.#withoutMarks(line, plain)}\n`;
     if (/^running \d+ tests? from /.test(plain)) {

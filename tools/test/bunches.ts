@@ -85,15 +85,15 @@ export async function writeEntries(
 export const ENTRY = /\S*\bbunch-\d+\.mjs/;
 /** The line of a mark; its entry, which stands there only where bunches run side by side; its file. */
 export const MARK =
-  /^(?:(\S*\bbunch-\d+\.mjs) => )?tests of (\S+test\.[cm]?[jt]sx?)(?: .*)? \.\.\. /;
+  /^(?:(\S*\bbunch-\d+\.mjs) => )?tests of (\S+test\.[cm]?[jt]sx?)(?: .*)? \.\.\.(?: |-)/;
 
 /** A test in which an error strayed, and that then hangs, ends its bunch after this. */
 const HANG_MS = 120_000;
 
 /**
- * What nobody catches fails the test in which it comes: it would end the process, and with it the
- * tests of all other files of the bunch. After all tests it ends the process, as nothing else is left
- * to fail.
+ * What nobody catches fails the test in which it comes, or the file that is being loaded: it would
+ * end the process, and with it the tests of all other files of the bunch. After all tests it ends the
+ * process, as nothing else is left to fail.
  */
 const straysText = (hangMs: number) =>
   `const strays = [];
@@ -145,7 +145,9 @@ export function entryText(
       `Deno.test.ignore(${text(`tests of ${file}`)}, () => {});
 try {
   await import(${JSON.stringify(pathToFileURL(join(root, file)).href)});
+  await throwStrays();
 } catch (error) {
+  await throwStrays().catch(() => {});
   Deno.test(${text(`${file} cannot be loaded`)}, () => { throw error; });
 }
 `

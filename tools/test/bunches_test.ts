@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { BunchOutput } from "./bunch_output.ts";
 import { bunches, testFiles, withFirst, writeEntries } from "./bunches.ts";
+import { isExplained } from "./second_run.ts";
 import { parseSummary } from "./summary.ts";
-import { inTheirFiles, parseReport } from "./times.ts";
+import { filesOfUncaught, inTheirFiles, parseReport } from "./times.ts";
 
 Deno.test("bunches() divides the files of each program evenly", () => {
   const files = ["a/1", "a/2", "a/3", "a/4", "a/5", "b/1"];
@@ -41,6 +42,9 @@ const FILES = {
     Deno.test("strays", () => { setTimeout(() => { throw new Error("away"); }); });
     Deno.test("rejects", () => { Promise.reject(new Error("late")); });
     Deno.test("comes then", () => {});`,
+  "c/loaded_test.ts": `Deno.test("comes first", () => {});`,
+  "c/rejected_test.ts": `Promise.reject(new Error("while it loads"));`,
+  "c/thrown_test.ts": `Promise.reject(new Error("before")); throw new Error("thrown");`,
   "c/unload_test.ts": `
     Deno.test("leaves work", () => {
       addEventListener("unload", () => { Promise.reject(new Error("in the end")); });
@@ -94,24 +98,46 @@ Deno.test("BunchOutput names the file of each test, of what is not loaded and wh
   has(/^\.\/b\/c\/stray_test\.ts => rejects \.\.\. FAILED /m);
   has(/errors that nobody caught\n +Error: away/);
   has(/^\.\/b\/c\/stray_test\.ts => comes then \.\.\. ok /m);
+  has(/^\.\/c\/loaded_test\.ts => comes first \.\.\. ok /m);
+  has(/^\.\/c\/rejected_test\.ts => c\/rejected_test\.ts cannot be loaded \.\.\. FAILED /m);
+  has(/errors that nobody caught\n +Error: while it loads/);
+  has(/^\.\/c\/thrown_test\.ts => c\/thrown_test\.ts cannot be loaded \.\.\. FAILED /m);
   has(/^\.\/c\/unload_test\.ts => leaves work \.\.\. ok /m);
   has(/^Uncaught error from \.\/c\/unload_test\.ts FAILED$/m);
   has(/^Uncaught error from \.\/b\/hang_test\.ts FAILED$/m);
   has(/^\.\/b\/hang_test\.ts => comes later \.\.\. cancelled /m);
   assert.equal(output.split("loaded once").length, 2);
-  const { passed, failed, skipped } = parseSummary(output)!;
-  assert.deepEqual({ passed, skipped }, { passed: 4, skipped: 1 });
+  const counts = parseSummary(output)!;
+  const { passed, failed, skipped } = counts;
+  assert.deepEqual({ passed, skipped }, { passed: 5, skipped: 1 });
   assert.ok(failed >= 6);
-  const files = inTheirFiles(parseReport(xml), output).map(({ file, name }) => `${file} ${name}`);
+  const tests = inTheirFiles(parseReport(xml), output);
+  const uncaught = filesOfUncaught(output);
+  assert.deepEqual(uncaught.filter((file) => file.startsWith("c/")), ["c/unload_test.ts"]);
+  assert.ok(isExplained({ tests, uncaught }, counts));
+  const files = tests.map(({ file, name }) => `${file} ${name}`);
   assert.ok(files.includes("a/one_test.ts of a helper"), files.join("\n"));
   assert.ok(files.includes("a/two_test.ts of a helper again"), files.join("\n"));
+});
+
+Deno.test("BunchOutput shows no mark where output of another bunch ends", () => {
+  const text = [
+    ...["------- output -------", "of another"],
+    "./bunch-0.mjs => tests of a/one_test.ts ...----- output end -----",
+    "./bunch-0.mjs => tests of a/one_test.ts ... ignored (0ms)",
+    "./bunch-0.mjs => fails ... ok (0ms)",
+  ];
+  assert.deepEqual(new BunchOutput().add(`${text.join("\n")}\n`).split("\n"), [
+    ...["------- output -------", "of another", "----- output end -----"],
+    ...["./a/one_test.ts => fails ... ok (0ms)", ""],
+  ]);
 });
 
 Deno.test("BunchOutput counts only what a filter picks, and what is not loaded", async () => {
   const { output } = await runInBunches({ filter: "of a helper again" });
   assert.match(output, /^\.\/a\/two_test\.ts => of a helper again \.\.\. ok /m);
   assert.match(output, /missing_test\.ts => b\/c\/missing_test\.ts cannot be loaded .*FAILED /m);
-  assert.deepEqual(parseSummary(output), { passed: 1, failed: 2, skipped: 0 });
+  assert.deepEqual(parseSummary(output), { passed: 1, failed: 4, skipped: 0 });
 });
 
 Deno.test("BunchOutput names the files too where one bunch runs after the other", async () => {

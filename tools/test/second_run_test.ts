@@ -59,6 +59,14 @@ Deno.test("secondLook: only what ran again and did not fail", () => {
   assert.deepEqual(flaky(), []);
 });
 
+Deno.test("secondLook: a file that could not be loaded stays failed, whatever its tests do then", () => {
+  const first = ran([test("k_test.ts", "k_test.ts cannot be loaded", "failed")]);
+  assert.deepEqual(filesToRunAgain(first, counts(1)), ["k_test.ts"]);
+  const alone = [test("k_test.ts", "one", "passed")];
+  assert.deepEqual(secondLook(first, ran(alone)), NOTHING);
+  assert.deepEqual(secondLook(first, ran(alone, ["k_test.ts"])), NOTHING);
+});
+
 Deno.test("secondLook: an error outside of tests has to stay away from its file", () => {
   const all = CUT.tests.map(({ file, name }) => test(file, name, "passed"));
   assert.deepEqual(secondLook(CUT, ran(all)), { flaky: [], caught: ["c_test.ts"], late: 2 });
