@@ -6,6 +6,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 import type { Bootstrapped } from "../../tools/run/demo.ts";
 import type { Compiled } from "../../tools/compile/compile_all.ts";
+import { isOffline } from "../../tools/release/images/apt.ts";
 import { buildImages, noImagesBecause } from "../../tools/release/images/build.ts";
 import { USER_ID } from "../../tools/release/images/debian_root.ts";
 import { IMAGES } from "../../tools/release/images/images.ts";
@@ -48,7 +49,7 @@ async function startImages(
     files = await buildImages(made, { version: VERSION, commit: "abc1234", time: new Date(0) });
   } catch (error) {
     const { message } = toError(error);
-    if (message.startsWith("apt-get")) return message;
+    if (isOffline(message)) return message;
     throw error;
   }
   for (const file of files) {

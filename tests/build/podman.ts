@@ -85,7 +85,11 @@ export class Podman implements AsyncDisposable {
   }
 
   #command(args: readonly string[]) {
-    const store = ["--root", join(this.dir, "store"), "--runroot", this.runDir];
+    const store = [
+      ...["--root", join(this.dir, "store"), "--runroot", this.runDir],
+      // Otherwise it is one for all of root's stores, and another process would hold its locks.
+      ...["--tmpdir", join(this.runDir, "libpod")],
+    ];
     return {
       command: "unshare",
       args: [

@@ -36,9 +36,9 @@ export class Apt {
     return new Apt(folder, list);
   }
 
-  /** Reads what packages there are. */
+  /** Reads what packages there are. Without the option apt passes where it reaches no server. */
   async update(): Promise<void> {
-    await this.#run("amd64", ["update"]);
+    await this.#run("amd64", ["update", "--error-on=any"]);
   }
 
   /** Whether it read before what packages there are. */
@@ -120,6 +120,18 @@ export class Apt {
     );
   }
 }
+
+/**
+ * Whether apt failed because it reaches no server: what an error of {@link Apt} says when it cannot
+ * read what packages there are, or cannot connect. A package that the server has no more is no such.
+ */
+export function isOffline(message: string): boolean {
+  return /^apt-get update\b/.test(message) ||
+    message.startsWith("apt-get") && NO_SERVER.test(message);
+}
+
+const NO_SERVER =
+  /Temporary failure resolving|Could not (?:resolve|connect)|Unable to connect|Connection timed out/;
 
 /** apt's sources of this host. @throws {Error} when it is no Debian 12 */
 export async function hostSources(): Promise<string> {
