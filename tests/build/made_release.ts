@@ -21,6 +21,7 @@ export async function makeReleaseTwice(clone: Clone, dir: string): Promise<void>
   const refused = await clone.release(VERSION, keyFile);
   assert.notEqual(refused.code, 0);
   assert.match(refused.said, /release: CHANGELOG\.md has no section 0\.0\.7/);
+  assert.match(refused.said, /NOTICE: PROGRAMS or TARGETS is set: 0\.0\.7 will have machine only/);
   await writeDown(clone);
   const { code, said } = await clone.release(VERSION, keyFile);
   assert.equal(code, 0, said);

@@ -45,6 +45,7 @@ async function main(): Promise<void> {
     throw new Error("write make release VERSION=1.2.3 KEY=FILE, with a key that minisign -G made");
   }
   checkVersion(version);
+  if (values.programs !== "" || values.targets !== "") say(partNotice(version, parts));
   if (url === "") say("NOTICE: no files for Homebrew, WinGet and Scoop without URL=https://…");
   else checkBase(url);
   const { date, notes } = notesOf(await Deno.readTextFile(join(ROOT, "CHANGELOG.md")), version);
@@ -75,6 +76,14 @@ function chosen<T>(names: string, find: (name: string) => T): T[] | undefined {
 interface Parts {
   readonly programs: readonly Program[];
   readonly targets: readonly Target[];
+}
+
+/** Both variables may stand in the environment of who means a whole release. */
+function partNotice(version: string, { programs, targets }: Parts): string {
+  const names = (all: readonly { readonly name: string }[]) =>
+    all.map(({ name }) => name).join(", ");
+  return `NOTICE: PROGRAMS or TARGETS is set: ${version} will have ${names(programs)} only, for ` +
+    `${names(targets)}; unset both for a whole release`;
 }
 
 async function build(
