@@ -1,7 +1,7 @@
 import type { Json, Messages } from "../../shared/gen/micro/messages.ts";
 import { sameBytes } from "./bytes/bytes.ts";
-import type { MachineConfig } from "./cloud/machine_config.ts";
-import { readConfig } from "./cloud/machine_config.ts";
+import type { MachineConfig } from "./machine_config.ts";
+import { readConfig } from "./machine_config.ts";
 import type { Host } from "./host/host.ts";
 import { LogQueue } from "./log/log_queue.ts";
 import { decode, encode, type Input } from "./proto/codec.ts";

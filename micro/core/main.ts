@@ -1,7 +1,7 @@
 import { hex } from "./bytes/bytes.ts";
 import { CloudClient, type Credentials } from "./cloud/cloud_client.ts";
 import { Certificates } from "./cloud/certificates.ts";
-import type { Key } from "./cloud/machine_config.ts";
+import type { Key } from "./machine_config.ts";
 import type { LogQueue } from "./log/log_queue.ts";
 import { readCredentials } from "./cloud/credentials.ts";
 import { CloudLink } from "./cloud/link.ts";

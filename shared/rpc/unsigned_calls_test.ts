@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { requireAuthentication } from "../cloud/auth/require_auth.ts";
 import type { Identity } from "../cloud/auth/identity.ts";
 import { waitFor } from "../base/time/wait_for.ts";
-import { RequestBudgets } from "./request_budget.ts";
+import { RequestBudgets } from "./server/request_budget.ts";
 import { GET_READINGS, withServer } from "./testing.ts";
 
 const MIB = 1024 * 1024;

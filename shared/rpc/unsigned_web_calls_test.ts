@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { requireAuthentication } from "../cloud/auth/require_auth.ts";
 import type { Interceptor } from "./server/interceptor.ts";
-import { RequestBudgets } from "./request_budget.ts";
+import { RequestBudgets } from "./server/request_budget.ts";
 import { GET_READINGS, post, withServer } from "./testing.ts";
 
 const MIB = 1024 * 1024;

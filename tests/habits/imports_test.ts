@@ -10,9 +10,13 @@ const top = (path: string): string => path.split("/")[0] ?? "";
 const folders = (path: string): string[] => path.split("/").slice(0, -1);
 /** `cloud/fleet`, or `cloud` for its main. */
 const area = (path: string): string => folders(path).slice(0, 2).join("/");
-/** A test, or what only tests use: `x_test.ts`, `testing.ts`, `x_testing.ts`, all of `tests/`. */
+/**
+ * A test, or what only tests use: `x_test.ts`, `testing.ts`, `x_testing.ts`, `fake_x.ts`, all of
+ * `tests/`. The fakes of `server/models` are models that anyone may configure.
+ */
 const isTest = (path: string): boolean =>
-  /_test\.ts$|[/_]testing\.ts$|^tests\/|^shared\/test_tools\//.test(path);
+  /_test\.ts$|[/_]testing\.ts$|^tests\/|^shared\/test_tools\/|^(?!server\/models\/).*\/fake_/
+    .test(path);
 /** Areas that are one capability; the others hold several, one a folder. */
 const single = new Set(
   sources.map(({ path }) => path)
@@ -21,6 +25,9 @@ const single = new Set(
 /** The capability a file belongs to: `shared/rpc/h2`, `server/models`, or `server` for its main. */
 const capability = (path: string): string =>
   single.has(area(path)) ? area(path) : folders(path).slice(0, 3).join("/");
+/** The folder a file is in, to the third level; a loose file of an area is one of its own. */
+const node = (path: string): string =>
+  folders(path).length >= 3 ? folders(path).slice(0, 3).join("/") : path;
 const show = ({ from, to }: Import): string => `${from} imports ${to}`;
 
 Deno.test("imports are found at all", () => {
@@ -102,6 +109,10 @@ Deno.test("files do not import one another in a circle", () => {
 
 Deno.test("capabilities do not import one another in a circle", () => {
   assert.deepEqual(circles(capability), []);
+});
+
+Deno.test("folders and loose files of an area do not import one another in a circle", () => {
+  assert.deepEqual(circles(node), []);
 });
 
 const rules = new Map(areaRules().map(({ area, may }) => [area, may]));

@@ -1,6 +1,6 @@
 import { ProvisioningService } from "../../../shared/gen/viam/provisioning/v1/provisioning_pb.ts";
 import { OPEN_MESSAGE_BYTES } from "../../../shared/rpc/client/limits.ts";
-import { RequestBudgets } from "../../../shared/rpc/request_budget.ts";
+import { RequestBudgets } from "../../../shared/rpc/server/request_budget.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { DelayedCommit } from "../delayed_commit.ts";

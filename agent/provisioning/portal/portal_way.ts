@@ -1,7 +1,7 @@
 import { DEFAULT_CONNECTION_LIMITS } from "../../../shared/rpc/server/connection_limits.ts";
 import { PlainHttp } from "../../../shared/rpc/server/plain_http.ts";
-import { pacedBody } from "../../../shared/rpc/paced_body.ts";
-import { PACE } from "../../../shared/rpc/request_pace.ts";
+import { pacedBody } from "../../../shared/rpc/server/paced_body.ts";
+import { PACE } from "../../../shared/rpc/server/request_pace.ts";
 import { DelayedCommit } from "../delayed_commit.ts";
 import { onlyFromHotspot } from "../hotspot_peers.ts";
 import type { ProvisioningSite, ProvisioningWay, WayDeps } from "../provisioning_way.ts";

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
-import { addressBlock } from "../../../shared/rpc/address_block.ts";
+import { addressBlock } from "../../../shared/rpc/server/address_block.ts";
 import { PasswordQueue } from "./password_queue.ts";
 
 /** scrypt's parameters: N is 2 to the `ln`th, memory 128 · N · r bytes, time N · r · p. */

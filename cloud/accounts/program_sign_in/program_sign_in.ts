@@ -5,7 +5,7 @@ import {
   type AttemptLimiter,
   TOO_MANY_ATTEMPTS,
 } from "../../../shared/cloud/auth/attempt_limiter.ts";
-import { addressBlock } from "../../../shared/rpc/address_block.ts";
+import { addressBlock } from "../../../shared/rpc/server/address_block.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { alphanumeric, type Random } from "../../storage/keys/random.ts";

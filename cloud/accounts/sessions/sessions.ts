@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { Identity } from "../../../shared/cloud/auth/identity.ts";
-import { addressBlock } from "../../../shared/rpc/address_block.ts";
+import { addressBlock } from "../../../shared/rpc/server/address_block.ts";
 import type { TokenIssuer } from "../../../shared/cloud/auth/token_issuer.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { currentRecord, insertRecord } from "../../storage/audit/call_record.ts";

@@ -7,7 +7,7 @@ import { machineRight } from "../../../shared/rights/machine_methods.ts";
 import { type Role, roleAllows } from "../../../shared/rights/roles.ts";
 import { RELAYED_HEADER } from "../../../shared/rpc/data_channel/relayed_header.ts";
 import { serveDataChannel } from "../../../shared/rpc/data_channel/server.ts";
-import { RequestBudgets, type RequestLimits } from "../../../shared/rpc/request_budget.ts";
+import { RequestBudgets, type RequestLimits } from "../../../shared/rpc/server/request_budget.ts";
 import type { Call, Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import { logRequests } from "../../../shared/rpc/server/request_log.ts";
 import type { RtcPeer } from "../../../shared/rtc/webrtc/peer.ts";

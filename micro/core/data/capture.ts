@@ -1,6 +1,6 @@
 import type { JsonObject, Messages } from "../../../shared/gen/micro/messages.ts";
 import type { CloudClient } from "../cloud/cloud_client.ts";
-import type { Capture, MachineConfig } from "../cloud/machine_config.ts";
+import type { Capture, MachineConfig } from "../machine_config.ts";
 import type { Host, TimerId } from "../host/host.ts";
 import type { LogQueue } from "../log/log_queue.ts";
 import type { Fields, Input } from "../proto/codec.ts";

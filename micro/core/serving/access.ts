@@ -3,7 +3,7 @@ import { machineRight } from "../../../shared/rights/machine_methods.ts";
 import { type Role, roleAllows } from "../../../shared/rights/roles.ts";
 import { base64, concat, fromBase64, hex, sameBytes } from "../bytes/bytes.ts";
 import { fromUtf8, utf8 } from "../bytes/utf8.ts";
-import type { Key } from "../cloud/machine_config.ts";
+import type { Key } from "../machine_config.ts";
 import type { Host } from "../host/host.ts";
 import { RpcError } from "../rpc/errors.ts";
 

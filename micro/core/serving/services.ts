@@ -1,5 +1,5 @@
 import type { Messages } from "../../../shared/gen/micro/messages.ts";
-import type { MachineConfig } from "../cloud/machine_config.ts";
+import type { MachineConfig } from "../machine_config.ts";
 import { decodeMessage, encodeMessage, type Fields, type Input } from "../proto/codec.ts";
 import { type MethodTypes, methodTypes } from "../proto/fields.ts";
 import { fromJson, toJson } from "../proto/json.ts";

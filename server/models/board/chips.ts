@@ -1,7 +1,7 @@
 /** Lines of GPIO chips by the names that people give them. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { isKernelError, type Kernel, O_CLOEXEC, O_NONBLOCK, O_RDWR } from "../kernel/kernel.ts";
-import { chipInfo, type LineConfig, lineInfo, requestLine } from "./gpio_v2.ts";
+import { chipInfo, type LineConfig, lineInfo, requestLine } from "../kernel/gpio_v2.ts";
 
 /** A line of a chip. */
 export interface LinePlace {

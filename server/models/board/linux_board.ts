@@ -11,7 +11,14 @@ import { type AnalogAttributes, readAnalog, writeIio } from "./analogs.ts";
 import type { LinuxBoardAttributes } from "./board_attributes.ts";
 import { runBusCommand } from "./bus_commands.ts";
 import { GpioChips, type NamedPin } from "./chips.ts";
-import { configureLine, decodeEdges, type Edge, EVENT_BYTES, getLine, setLine } from "./gpio_v2.ts";
+import {
+  configureLine,
+  decodeEdges,
+  type Edge,
+  EVENT_BYTES,
+  getLine,
+  setLine,
+} from "../kernel/gpio_v2.ts";
 import { SysfsPwm } from "./sysfs_pwm.ts";
 import { TickStreams } from "./ticks.ts";
 

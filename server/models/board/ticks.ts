@@ -1,4 +1,4 @@
-import type { Edge } from "./gpio_v2.ts";
+import type { Edge } from "../kernel/gpio_v2.ts";
 
 /** Edges that are kept for a reader who is slow; the oldest are dropped beyond. */
 const MOST_WAITING = 10_000;

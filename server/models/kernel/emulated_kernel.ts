@@ -16,7 +16,7 @@ import {
   SET_CONFIG,
   SET_VALUES,
   textAt,
-} from "../board/gpio_v2.ts";
+} from "./gpio_v2.ts";
 import { type Kernel, kernelError, type LinePulses, type SlowFile } from "./kernel.ts";
 
 /** Edges that are kept of a line until they are read; more are dropped, oldest first. */

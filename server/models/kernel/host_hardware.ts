@@ -1,4 +1,3 @@
-import type { BuiltinEnvironment } from "../environment.ts";
 import type { Kernel } from "./kernel.ts";
 import { libcKernel } from "./libc_kernel.ts";
 import { Poller } from "./poller.ts";
@@ -9,14 +8,19 @@ export interface Hardware {
   readonly poller: Poller;
 }
 
-const opened = new WeakMap<BuiltinEnvironment, Hardware>();
+/** Whose hardware it is: the environment of the models. */
+interface HardwareOwner {
+  readonly kernel?: () => Kernel;
+}
+
+const opened = new WeakMap<HardwareOwner, Hardware>();
 
 /**
  * That of this host; all drivers of a server share it.
  *
  * @throws {ConnectError} UNIMPLEMENTED where there is none.
  */
-export function hostHardware(environment: BuiltinEnvironment): Hardware {
+export function hostHardware(environment: HardwareOwner): Hardware {
   let hardware = opened.get(environment);
   if (!hardware) {
     const kernel = environment.kernel?.() ?? libcKernel();

@@ -12,7 +12,7 @@ import { toError } from "../../../shared/base/errors/to_error.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { MAX_MESSAGE_BYTES } from "../../../shared/rpc/client/limits.ts";
 import { checkJsonValues } from "../../../shared/rpc/message_values.ts";
-import { RequestBudgets, type RequestLimits } from "../../../shared/rpc/request_budget.ts";
+import { RequestBudgets, type RequestLimits } from "../../../shared/rpc/server/request_budget.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";

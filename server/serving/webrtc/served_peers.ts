@@ -5,7 +5,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import { serveDataChannel } from "../../../shared/rpc/data_channel/server.ts";
 import type { UnexpectedErrorReporter } from "../../../shared/rpc/server/errors.ts";
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
-import { RequestBudgets } from "../../../shared/rpc/request_budget.ts";
+import { RequestBudgets } from "../../../shared/rpc/server/request_budget.ts";
 import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
 import type { RtcPeer } from "../../../shared/rtc/webrtc/peer.ts";
 

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { AttemptBuckets, type BucketLimits } from "./attempt_buckets.ts";
-import { addressBlock } from "../../rpc/address_block.ts";
+import { addressBlock } from "../../rpc/server/address_block.ts";
 
 /** How many wrong attempts there may be, and how fast they come back. */
 export interface AttemptLimits {

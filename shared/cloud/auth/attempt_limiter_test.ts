@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { addressBlock } from "../../rpc/address_block.ts";
+import { addressBlock } from "../../rpc/server/address_block.ts";
 import { AttemptBuckets } from "./attempt_buckets.ts";
 import { AttemptLimiter } from "./attempt_limiter.ts";
 

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
-import type { RequestAccount } from "../request_account.ts";
+import type { RequestAccount } from "../server/request_account.ts";
 
 /** Two messages of the largest size, or many smaller ones. */
 const MOST_HELD_BYTES = 2 * MAX_MESSAGE_BYTES;

@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import type { Interceptor } from "../server/interceptor.ts";
 import { OPEN_MESSAGE_BYTES } from "../client/limits.ts";
-import { RequestBudgets } from "../request_budget.ts";
+import { RequestBudgets } from "../server/request_budget.ts";
 import { HeldBytes } from "./held_bytes.ts";
 import { MessageAssembler } from "./frames.ts";
 import { ECHO, UPLOAD } from "./messages_testing.ts";

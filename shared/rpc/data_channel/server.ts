@@ -5,7 +5,7 @@ import type { MessageChannel } from "../../rtc/webrtc/channel.ts";
 import type { UnexpectedErrorReporter } from "../server/errors.ts";
 import type { Interceptor } from "../server/interceptor.ts";
 import type { Peer } from "../server/peer.ts";
-import type { RequestBudgets } from "../request_budget.ts";
+import type { RequestBudgets } from "../server/request_budget.ts";
 import type { RpcRouter } from "../server/router.ts";
 import { RunningCalls } from "../server/running_calls.ts";
 import { Answer, refuse } from "./answer.ts";

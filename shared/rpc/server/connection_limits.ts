@@ -1,4 +1,4 @@
-import { addressBlock } from "../address_block.ts";
+import { addressBlock } from "./address_block.ts";
 
 /** Bounds on what strangers can hold open. */
 export interface ConnectionLimits {

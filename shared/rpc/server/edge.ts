@@ -6,7 +6,7 @@ import {
   type ConnectionPlace,
 } from "./connection_limits.ts";
 import type { AddressList } from "./address_list.ts";
-import { HttpTimes } from "../http_times.ts";
+import { HttpTimes } from "./http_times.ts";
 import { listen, type ListenAddress } from "./listen.ts";
 import { LocalAddresses, type Peer, plainAddress } from "./peer.ts";
 import { readProxyHeader } from "./proxy_protocol.ts";

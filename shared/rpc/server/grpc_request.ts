@@ -9,8 +9,8 @@ import { ANSWER_FIELDS, answerHeaders, errorTrailers, okTrailers } from "./grpc_
 import type { RequestReceiver, ServedStream } from "../h2/served_stream.ts";
 import { framed, headerValue, parseTimeout } from "../client/grpc_frames.ts";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
-import type { RequestAccounts } from "../request_budget.ts";
-import { RequestBody } from "../request_body.ts";
+import type { RequestAccounts } from "./request_budget.ts";
+import { RequestBody } from "./request_body.ts";
 
 /** What HTTP/2 and the encoding of messages need, and no handler. */
 const TRANSPORT_KEYS = new Set([

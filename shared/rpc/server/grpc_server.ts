@@ -16,8 +16,8 @@ import { Turns } from "../h2/turns.ts";
 import type { Interceptor } from "./interceptor.ts";
 import { headerValue } from "../client/grpc_frames.ts";
 import type { Peer } from "./peer.ts";
-import type { RequestAccounts, RequestBudgets } from "../request_budget.ts";
-import type { Pace } from "../request_pace.ts";
+import type { RequestAccounts, RequestBudgets } from "./request_budget.ts";
+import type { Pace } from "./request_pace.ts";
 import { type RpcRouter, takesOne } from "./router.ts";
 import type { RunningCalls } from "./running_calls.ts";
 

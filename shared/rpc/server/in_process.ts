@@ -4,8 +4,8 @@ import { createTransport } from "@connectrpc/connect/protocol-connect";
 import type { Interceptor } from "./interceptor.ts";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import { type Peer, peerKey } from "./peer.ts";
-import { RequestBudgets } from "../request_budget.ts";
-import { PACE } from "../request_pace.ts";
+import { RequestBudgets } from "./request_budget.ts";
+import { PACE } from "./request_pace.ts";
 import type { RpcRouter } from "./router.ts";
 import { WebHandlers } from "./web_handlers.ts";
 

@@ -21,13 +21,13 @@ import {
   MAX_MESSAGE_BYTES,
   OPEN_MESSAGE_BYTES,
 } from "../client/limits.ts";
-import { countedBody } from "../counted_body.ts";
-import { pacedBody } from "../paced_body.ts";
+import { countedBody } from "./counted_body.ts";
+import { pacedBody } from "./paced_body.ts";
 import { peerKey } from "./peer.ts";
-import type { RequestBudgets } from "../request_budget.ts";
-import type { Pace } from "../request_pace.ts";
+import type { RequestBudgets } from "./request_budget.ts";
+import type { Pace } from "./request_pace.ts";
 import { type MethodBinding, type RpcRouter, takesOne } from "./router.ts";
-import { WebCall, webCallKey } from "../web_call.ts";
+import { WebCall, webCallKey } from "./web_call.ts";
 import { refusal } from "../reasons.ts";
 
 export interface WebHandlersOptions {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { HttpTimes } from "./http_times.ts";
-import { waitFor } from "../base/time/wait_for.ts";
+import { waitFor } from "../../base/time/wait_for.ts";
 
 const LONG_MS = 60_000;
 

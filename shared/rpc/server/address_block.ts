@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { plainAddress } from "./server/peer.ts";
+import { plainAddress } from "./peer.ts";
 
 /**
  * What counts as one caller: an IPv4 address, or the /64 of an IPv6 address, which is what one

@@ -1,6 +1,6 @@
 /** How long a connection over HTTP/1.1 may take for the headers of a request, and between requests. */
-import { PatientTimer } from "./patient_timer.ts";
-import type { ConnectionLimits } from "./server/connection_limits.ts";
+import { PatientTimer } from "../patient_timer.ts";
+import type { ConnectionLimits } from "./connection_limits.ts";
 
 export interface HttpTimesOptions {
   readonly limits: Pick<ConnectionLimits, "headersMs" | "idleMs">;

@@ -1,5 +1,5 @@
 /** The structures of version 2 of the GPIO character device, `linux/gpio.h`; little endian. */
-import type { Kernel } from "../kernel/kernel.ts";
+import type { Kernel } from "./kernel.ts";
 
 export const GET_CHIPINFO = 0x8044b401;
 export const GET_LINEINFO = 0xc100b405;

@@ -1,7 +1,7 @@
 /** Bodies of calls over HTTP/1.1, whose values are counted before the library decodes them. */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { MessageCutter } from "./client/grpc_frames.ts";
-import { checkJsonValues, checkValues } from "./message_values.ts";
+import { MessageCutter } from "../client/grpc_frames.ts";
+import { checkJsonValues, checkValues } from "../message_values.ts";
 
 export interface CountedBodyOptions {
   /** What the messages are. */

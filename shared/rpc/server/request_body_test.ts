@@ -2,12 +2,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { inflater } from "./client/grpc_compression.ts";
-import { framed } from "./client/grpc_frames.ts";
-import { OPEN_MESSAGE_BYTES } from "./client/limits.ts";
+import { inflater } from "../client/grpc_compression.ts";
+import { framed } from "../client/grpc_frames.ts";
+import { OPEN_MESSAGE_BYTES } from "../client/limits.ts";
 import { RequestBody } from "./request_body.ts";
 import { RequestBudgets } from "./request_budget.ts";
-import { rejection } from "./testing.ts";
+import { rejection } from "../testing.ts";
 
 const MIB = 1024 * 1024;
 const PEER = { address: "203.0.113.7", local: false };

@@ -1,6 +1,6 @@
-import type { JsonObject, Messages } from "../../../shared/gen/micro/messages.ts";
-import type { ResourceConfig } from "../resources/graph.ts";
-import { isObject } from "../resources/attributes.ts";
+import type { JsonObject, Messages } from "../../shared/gen/micro/messages.ts";
+import type { ResourceConfig } from "./resources/graph.ts";
+import { isObject } from "./resources/attributes.ts";
 
 /** A key or a secret that opens the machine. */
 export interface Key {

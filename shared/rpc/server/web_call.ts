@@ -2,8 +2,8 @@
 import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
-import { type Call, type Interceptor, runAfter, runBefore } from "./server/interceptor.ts";
-import { type Peer, peerKey } from "./server/peer.ts";
+import { type Call, type Interceptor, runAfter, runBefore } from "./interceptor.ts";
+import { type Peer, peerKey } from "./peer.ts";
 
 export interface WebCallOptions {
   readonly path: string;

@@ -1,9 +1,9 @@
 /** The messages of one call over HTTP/2, of which nothing is cut or inflated until it is let in. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Buffer } from "node:buffer";
-import type { Inflate } from "./client/grpc_compression.ts";
-import { MessageCutter } from "./client/grpc_frames.ts";
-import { MAX_MESSAGE_BYTES } from "./client/limits.ts";
+import type { Inflate } from "../client/grpc_compression.ts";
+import { MessageCutter } from "../client/grpc_frames.ts";
+import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import type { RequestAccount } from "./request_account.ts";
 import type { RequestAccounts } from "./request_budget.ts";
 import { PACE, type Pace } from "./request_pace.ts";

@@ -2,8 +2,8 @@
 import type { RequestAccount } from "./request_account.ts";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { addressBlock } from "./address_block.ts";
-import type { Peer } from "./server/peer.ts";
-import { refusal } from "./reasons.ts";
+import type { Peer } from "./peer.ts";
+import { refusal } from "../reasons.ts";
 
 const MIB = 1024 * 1024;
 
