@@ -146,7 +146,7 @@ export class NodeBroadcast<T> implements AsyncDisposable {
   #publish(payload: string, to: string | undefined): void {
     const { nodes, topic, log } = this.options;
     const sent = nodes.bus.publish(topic, payload, to).catch((error) =>
-      log.warn("cannot tell the other nodes what changed", {
+      log.warn("cannot notify the other nodes of changes", {
         event: "node_messages_failed",
         topic,
         error: String(error),

@@ -79,7 +79,7 @@ export class SharedNodes implements Nodes {
     this.leadership.end();
     await this.bus.close();
     await store.leave().catch((error: Error) =>
-      log.warn("cannot tell the other nodes that this one goes; they will see it", {
+      log.warn("cannot notify the other nodes that this one goes; they will see it", {
         error: error.message,
       })
     );
@@ -90,7 +90,7 @@ export class SharedNodes implements Nodes {
     const { clock, log } = this.options;
     const { signal } = this.#stop;
     const onFailure = (error: unknown) => {
-      log.warn("cannot tell the other nodes that this one is there; retrying", {
+      log.warn("cannot notify the other nodes that this one is there; retrying", {
         event: "node_cut_off",
         error: String(error),
       });

@@ -29,7 +29,7 @@ export interface WaitingRestart {
 
 interface Request {
   readonly reason: string;
-  /** The process that was to be restarted; any other is the restart that was wished for. */
+  /** The process that was to be restarted; with any other the restart has happened. */
   readonly launched: LaunchedServer | undefined;
 }
 
@@ -37,7 +37,7 @@ const ASK_AGAIN_MS = 10_000;
 
 /**
  * Restarts of the running server that have a reason and no haste: it is done as soon as the
- * maintenance window allows it, and not before, unless an operator insists.
+ * maintenance window allows it, and not before, unless an operator forces it.
  */
 export class PlannedRestarts {
   /** The restart that waits at this moment. */

@@ -258,7 +258,7 @@ export class SharedCalls implements Calls {
   #send(message: SignalingMessage, to?: string): void {
     const { nodes, log } = this.options;
     nodes.bus.publish(SIGNALING_TOPIC, JSON.stringify(message), to).catch((error: unknown) =>
-      log.warn("cannot tell another node of a call", { error: String(error) })
+      log.warn("cannot notify another node of a call", { error: String(error) })
     );
   }
 }

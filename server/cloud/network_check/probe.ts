@@ -66,7 +66,7 @@ export const realProbe: NetworkProbe = {
         answer = Buffer.concat([answer, chunk]);
         if (isWhole(answer)) return answer;
       }
-      throw new Error("the server hung up without an answer");
+      throw new Error("the server closed the connection without an answer");
     } finally {
       signal.removeEventListener("abort", onAbort);
       socket.destroy();

@@ -29,7 +29,7 @@ export async function dnsServer(known = true): Promise<TestServer> {
   const port = freePort();
   const udp = await boundSocket((message, reply) => reply(encode(answer(decode(message)))), port);
   const tcp = createServer((socket) => {
-    socket.on("error", () => {}); // The client hung up.
+    socket.on("error", () => {}); // The client closed the connection.
     socket.on("data", (data: Buffer) => socket.end(streamEncode(answer(streamDecode(data)))));
   });
   tcp.listen(port, LOOPBACK);

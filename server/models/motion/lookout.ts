@@ -210,7 +210,7 @@ async function objects(
  * What something takes up for a base. What is nearer than the base is big gets less room, so that
  * the base can drive away from it; what the base stands in is a part of it, or no obstacle.
  *
- * @param more room that is wished for.
+ * @param more room to keep in addition.
  */
 function shapeFrom(at: Point, geometry: Geometry, radius: number, more = 0): Obstacle[] {
   const rooms = [...more > 0 ? [radius + more] : [], ...SHARES.map((share) => share * radius)];

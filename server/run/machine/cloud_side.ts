@@ -128,7 +128,7 @@ export class CloudSide implements CloudLink {
     await this.#loops;
   }
 
-  /** Sends the last log lines and hangs up. */
+  /** Sends the last log lines and closes the connection. */
   async close(): Promise<void> {
     await this.#logs.close(LOG_FLUSH_MS);
     this.#cloud.connection.close();
