@@ -89,7 +89,7 @@ async function startImages(
     if (cloud.hasExited) throw cloud.endedError();
     return await fetch(`${url}/readyz`).then((answer) => answer.ok, () => false);
   }, { deadlineMs: DEADLINE_MS, what: "a cloud that serves in a container" });
-  await podman.must("exec", "cloud", ...healthOf("machine-cloud"), "--url", url);
+  await podman.enter("cloud", ...healthOf("machine-cloud"), "--url", url);
   await checkLockedUp(podman, "cloud");
 
   podman.start(
@@ -99,7 +99,7 @@ async function startImages(
     ...["-config", "/credentials/machine.json", "-allow-insecure-creds"],
   );
   await untilOnline(url, JSON.parse(bootstrapped) as Bootstrapped);
-  await podman.must("exec", "server", ...healthOf("machine-server"));
+  await podman.enter("server", ...healthOf("machine-server"));
   await checkLockedUp(podman, "server");
 
   await cloud.stop(DEADLINE_MS);
@@ -119,7 +119,7 @@ function healthOf(name: string): readonly string[] {
 
 /** Its process is nobody special here, may do nothing, and has a root that it cannot write. */
 async function checkLockedUp(podman: Podman, name: string): Promise<void> {
-  const pid = await podman.must("inspect", "--format", "{{.State.Pid}}", name);
+  const pid = await podman.pidOf(name);
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   assert.match(status, new RegExp(`^Uid:\\t${USER_ID}\\t${USER_ID}\\t`, "m"));
   assert.match(status, /^CapEff:\t0+$/m);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { missingTools } from "../../shared/test_tools/skips.ts";
+import { USER_ID } from "../../tools/release/images/debian_root.ts";
 import { Program } from "../e2e/program.ts";
 
 const LIMIT_MS = 300_000;
@@ -74,6 +75,37 @@ export class Podman implements AsyncDisposable {
     const program = Program.start({ name, command, args: all, env });
     this.#running.push(program);
     return program;
+  }
+
+  /**
+   * Runs a command in a container that runs, as its user. `podman exec` does not find the root of a
+   * container where that was made without `pivot_root`, as in a host that is a chroot itself.
+   */
+  async enter(name: string, ...command: string[]): Promise<void> {
+    const pid = await this.pidOf(name);
+    const environment = await Deno.readTextFile(`/proc/${pid}/environ`);
+    const { success, stdout, stderr } = await new Deno.Command("nsenter", {
+      args: [
+        ...["--target", pid, "--mount", "--pid", "--root", "--wd"],
+        ...["--setuid", `${USER_ID}`, "--setgid", `${USER_ID}`, "--", ...command],
+      ],
+      clearEnv: true,
+      env: Object.fromEntries(
+        environment.split("\0").filter((line) => line.includes("=")).map((line) => {
+          const at = line.indexOf("=");
+          return [line.slice(0, at), line.slice(at + 1)];
+        }),
+      ),
+      signal: AbortSignal.timeout(LIMIT_MS),
+      stdin: "null",
+    }).output();
+    const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+    assert.ok(success, `${command.join(" ")} in ${name}: ${said}`);
+  }
+
+  /** Number of a container's program, on this host. */
+  async pidOf(name: string): Promise<string> {
+    return await this.must("inspect", "--format", "{{.State.Pid}}", name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
