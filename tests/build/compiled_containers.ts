@@ -6,7 +6,6 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 import type { Bootstrapped } from "../../tools/run/demo.ts";
 import type { Compiled } from "../../tools/compile/compile_all.ts";
-import { isOffline } from "../../tools/release/images/apt.ts";
 import { buildImages, noImagesBecause } from "../../tools/release/images/build.ts";
 import { USER_ID } from "../../tools/release/images/debian_root.ts";
 import { IMAGES } from "../../tools/release/images/images.ts";
@@ -49,7 +48,8 @@ async function startImages(
     files = await buildImages(made, { version: VERSION, commit: "abc1234", time: new Date(0) });
   } catch (error) {
     const { message } = toError(error);
-    if (isOffline(message)) return message;
+    // No network, or Debian has another version now: what is skipped names `make images PIN=1`.
+    if (message.startsWith("apt-get")) return message;
     throw error;
   }
   for (const file of files) {

@@ -121,18 +121,6 @@ export class Apt {
   }
 }
 
-/**
- * Whether apt failed because it reaches no server: what an error of {@link Apt} says when it cannot
- * read what packages there are, or cannot connect. A package that the server has no more is no such.
- */
-export function isOffline(message: string): boolean {
-  return /^apt-get update\b/.test(message) ||
-    message.startsWith("apt-get") && NO_SERVER.test(message);
-}
-
-const NO_SERVER =
-  /Temporary failure resolving|Could not (?:resolve|connect)|Unable to connect|Connection timed out/;
-
 /** apt's sources of this host. @throws {Error} when it is no Debian 12 */
 export async function hostSources(): Promise<string> {
   const release = await Deno.readTextFile("/etc/os-release").catch(() => "");
