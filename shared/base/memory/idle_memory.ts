@@ -54,6 +54,7 @@ export async function releaseIdleMemory(
   signal: AbortSignal,
 ): Promise<void> {
   const startedMs = clock.monotonicMs();
+  const start = { atMs: startedMs, tookMs: 0, bytes: memory.ownBytes() };
   let last: { readonly atMs: number; readonly tookMs: number; readonly bytes: number } | undefined;
   while (!signal.aborted) {
     const usedMs = memory.processorMs();
@@ -63,9 +64,10 @@ export async function releaseIdleMemory(
     const busy = (memory.processorMs() - usedMs) / (nowMs - lookedMs);
     const candidates = WORTH.filter((worth) => busy < worth.busy);
     if (candidates.length === 0 || nowMs - startedMs < FIRST_MS) continue;
-    if (!last && busy >= IDLE) continue;
-    if (last) {
-      const { atMs, tookMs, bytes } = last;
+    // One that was never idle has only what it grew by since its start.
+    const base = last ?? (busy < IDLE ? undefined : start);
+    if (base) {
+      const { atMs, tookMs, bytes } = base;
       const grownBytes = memory.ownBytes() - bytes;
       const worth = candidates.find((worth) => grownBytes >= worth.grownBytes);
       if (!worth || tookMs > worth.share * (nowMs - atMs)) continue;

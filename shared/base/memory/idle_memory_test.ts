@@ -88,6 +88,18 @@ Deno.test("releaseIdleMemory() waits with the first collection until the program
   assert.equal(rig.collections, 1);
 });
 
+Deno.test("releaseIdleMemory() collects what a program grew by that was never idle", async () => {
+  await using rig = new Rig();
+  rig.busyMs = 80;
+  await rig.clock.advance(60_000);
+  rig.bytes += 39 * MIB;
+  await rig.clock.advance(60_000);
+  assert.equal(rig.collections, 0);
+  rig.bytes += MIB;
+  await rig.clock.advance(10_000);
+  assert.equal(rig.collections, 1);
+});
+
 Deno.test("releaseIdleMemory() takes 1 % of the time at most, and 0.01 % for little", async () => {
   await using rig = new Rig();
   rig.tookMs = 300;
