@@ -10,6 +10,7 @@ import {
 import { LogFollower } from "../remote/log_follower.ts";
 import { ENTRYPOINT } from "../remote/remote_run.ts";
 import type { RunOutput } from "../runs/run_output.ts";
+import { endText } from "../runs/run_failure.ts";
 import type { TrainingContainer } from "../runs/runner.ts";
 import type { RayJob, RayJobs } from "./ray_jobs.ts";
 
@@ -30,6 +31,11 @@ const LOOK_MS = 1_000;
 const STOP_MS = 30_000;
 const STOP_LOOK_MS = 250;
 const CLOUD = "machine_cloud";
+/** The process or the computer that watched the run is gone. */
+const LOST = /^JOB_SUPERVISOR_ACTOR_(DIED|START_FAILURE|UNKNOWN_FAILURE)$/;
+const WAITED_TOO_LONG = "JOB_SUPERVISOR_ACTOR_START_TIMEOUT";
+/** What a shell says of a signal. */
+const SIGNALED = 128;
 const CONTAINER: TrainingContainer = {
   key: "ray",
   uri: "",
@@ -116,13 +122,19 @@ function pendingText({ message }: RayJob): string {
   return `waiting for the Ray cluster: ${message || "it has not started the run yet"}`;
 }
 
-function failureOf({ status, message, driver_exit_code: exit }: RayJob): ClusterJobState {
+function failureOf(
+  { status, message, error_type, driver_exit_code: exit }: RayJob,
+): ClusterJobState {
   if (status === "STOPPED") {
     const reason = "the run was stopped on the Ray cluster";
     return { kind: "failed", code: Code.Aborted, reason };
   }
+  const said = message || "it gives no reason";
+  if (error_type === WAITED_TOO_LONG) return { kind: "lost", reason: said, isUnstarted: true };
+  if (LOST.test(error_type ?? "")) return { kind: "lost", reason: said };
   const why = exit === null || exit === undefined
-    ? `failed on the Ray cluster: ${message || "it gives no reason"}`
-    : `exited with code ${exit}`;
+    ? `failed on the Ray cluster: ${said}`
+    // Python gives a signal as a negative number.
+    : endText({ code: exit < 0 ? SIGNALED - exit : exit, signal: null });
   return { kind: "failed", code: Code.Unknown, reason: `the script ${why}` };
 }

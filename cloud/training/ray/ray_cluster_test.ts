@@ -1,77 +1,114 @@
+/** Runs on a Ray cluster that loses workers, forgets to end, and does not always answer. */
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { systemClock } from "../../../shared/base/time/clock.ts";
-import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
-import type { TrainingTask } from "../runs/runner.ts";
-import { ClusterRunner, type ClusterRunnerOptions } from "../remote/cluster_runner.ts";
-import { RayJobs } from "./ray_jobs.ts";
-import { RayCluster } from "./ray_cluster.ts";
-
-/**
- * What the Jobs API of Ray 2.60 does with names: one that is there is refused, and one that was
- * deleted is entered again, as failed, by what watched the job.
- */
-function dashboard(submitted: (id: string) => "RUNNING" | "SUCCEEDED") {
-  const jobs = new Map<string, string>();
-  const details = (id: string) => ({ submission_id: id, status: jobs.get(id) });
-  return async (request: Request): Promise<Response> => {
-    const [id = "", what] = new URL(request.url).pathname.slice("/api/jobs/".length).split("/");
-    if (request.method === "POST" && id === "") {
-      const { submission_id } = await request.json() as { submission_id: string };
-      if (jobs.has(submission_id)) return new Response("it exists already", { status: 400 });
-      jobs.set(submission_id, submitted(submission_id));
-      return Response.json({ submission_id });
-    }
-    if (!jobs.has(id)) return new Response("no such job", { status: 404 });
-    if (what === "logs") return Response.json({ logs: "" });
-    if (what === "stop") jobs.set(id, "STOPPED");
-    if (request.method === "DELETE") jobs.set(id, "FAILED");
-    return Response.json(details(id));
-  };
-}
+import { Code } from "@connectrpc/connect";
+import { RayRig } from "./ray_testing.ts";
 
 Deno.test("RayCluster starts a run again whose name the cluster still has", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "machine-ray-" });
+  await using ray = await RayRig.open();
   const stop = new AbortController();
-  const names: string[] = [];
-  const submitted = (id: string) => {
-    names.push(id);
-    if (names.length > 1) return "SUCCEEDED";
+  ray.submitted = (number) => {
+    if (number > 1) return { status: "SUCCEEDED" };
     stop.abort(new Error("the cloud is shutting down"));
-    return "RUNNING";
+    return { status: "RUNNING" };
   };
-  await using server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    dashboard(submitted),
-  );
-  const nothing = () => Promise.resolve();
-  const jobs = new RayJobs({ address: `http://127.0.0.1:${server.addr.port}` });
-  const clock = systemClock;
-  const runner = new ClusterRunner({
-    cluster: new RayCluster({ jobs, clock, resources: { cpus: 1, gpus: 0 } }),
-    exchange: {
-      open: () =>
-        Promise.resolve({ addresses: {}, hasModel: () => Promise.resolve(true), close: nothing }),
-    },
-    managed: { key: "1", files: { "model/training.py": "" } },
-    ...{ dataDir: folder, clock, log: memoryLogger(), cloudUrl: () => "http://cloud.test" },
-  } as unknown as ClusterRunnerOptions);
   // One that a cloud stopped as it ended has the number of its attempt again.
-  const task: TrainingTask = {
-    ...{ jobId: "8c9c4a1e-0000-4000-8000-000000000000", attempt: 1 },
-    script: { kind: "managed" },
-    ...{ datasetFolder: join(folder, "dataset"), datasetFile: "dataset.jsonl" },
-    ...{ outputFolder: join(folder, "output"), arguments: {}, containerVersion: "" },
-    environment: {},
+  assert.deepEqual(await ray.run(stop.signal), { kind: "aborted" });
+  assert.deepEqual(await ray.run(), { kind: "succeeded" });
+  assert.equal(ray.jobs.size, 2);
+});
+
+Deno.test("a run on Ray outlives a dashboard that is away, and one that has trouble", async () => {
+  await using ray = await RayRig.open();
+  ray.submitted = () => ({ status: "RUNNING" });
+  let looks = 0;
+  let submits = 0;
+  ray.instead = (request) => {
+    if (request === "POST ") {
+      return ++submits <= 2
+        ? new Response("No available agent to submit job, please try again later.", { status: 500 })
+        : undefined;
+    }
+    if (request !== "GET ID" || submits < 3) return undefined;
+    looks++;
+    if (looks === 2) return new Response("Traceback: GCS is unavailable", { status: 500 });
+    if (looks === 4) void ray.down().then(() => setTimeout(() => ray.listen(), 100));
+    for (const id of ray.jobs.keys()) if (looks === 6) ray.jobs.set(id, { status: "SUCCEEDED" });
+    return undefined;
   };
-  try {
-    const output = { line: () => {} };
-    assert.deepEqual(await runner.run(task, output, stop.signal), { kind: "aborted" });
-    const again = await runner.run(task, output, new AbortController().signal);
-    assert.deepEqual(again, { kind: "succeeded" });
-    assert.equal(new Set(names).size, 2);
-  } finally {
-    await runner.close();
-    await Deno.remove(folder, { recursive: true });
+  assert.deepEqual(await ray.run(), { kind: "succeeded" }, ray.lines.join("\n"));
+  assert.equal(ray.jobs.size, 1, "it was submitted once");
+  for (const said of [/answered 500: No available agent.*; retrying/, /answered 500: Traceback/]) {
+    assert.match(ray.lines.join("\n"), said);
   }
+  assert.match(ray.lines.join("\n"), /does not answer: .*; retrying/);
+});
+
+Deno.test("a run on Ray is lost with a head that is gone for good, and says so", async () => {
+  await using ray = await RayRig.open();
+  ray.submitted = () => {
+    setTimeout(() => ray.down(), 50);
+    return { status: "RUNNING" };
+  };
+  const beganMs = ray.clock.monotonicMs();
+  const end = await ray.run(undefined, 5_000);
+  assert.ok(end.kind === "failed" && end.code === Code.Unavailable, JSON.stringify(end));
+  assert.match(end.reason, /^Ray at http.* does not answer/);
+  const minutes = (ray.clock.monotonicMs() - beganMs) / 60_000;
+  assert.ok(minutes >= 10, `it was given up after ${minutes} minutes`);
+  assert.equal(ray.count("the Ray cluster lost the run; starting it once more"), 1);
+});
+
+Deno.test("a run on Ray whose worker is lost starts again, three times at most", async () => {
+  const died = {
+    status: "FAILED",
+    error_type: "JOB_SUPERVISOR_ACTOR_DIED",
+    message: "Job supervisor actor died: its node has died",
+  } as const;
+  await using ray = await RayRig.open();
+  ray.submitted = (number) => number === 1 ? died : { status: "SUCCEEDED" };
+  assert.deepEqual(await ray.run(), { kind: "succeeded" });
+  assert.equal(ray.count("starting it once more (Job supervisor actor died: its node"), 1);
+  ray.submitted = () => died;
+  const end = await ray.run();
+  assert.ok(end.kind === "failed" && end.code === Code.Aborted, JSON.stringify(end));
+  assert.match(end.reason, /lost the run 3 times: Job supervisor actor died: its node has died/);
+  assert.equal(ray.jobs.size, 5);
+});
+
+Deno.test("a run on Ray whose script was killed fails with that", async () => {
+  await using ray = await RayRig.open();
+  ray.submitted = () => ({
+    ...{ status: "FAILED", driver_exit_code: -9, message: "exit code -9" },
+    error_type: "JOB_ENTRYPOINT_COMMAND_ERROR",
+  });
+  const end = await ray.run();
+  assert.ok(end.kind === "failed");
+  assert.match(end.reason, /^the script was killed \(SIGKILL\)/);
+  assert.equal(ray.jobs.size, 1);
+});
+
+Deno.test("a run on Ray that never ends is ended by its limit, on the cluster too", async () => {
+  await using ray = await RayRig.open({ wallMs: 60_000 });
+  ray.submitted = () => ({ status: "RUNNING" });
+  const end = await ray.run();
+  assert.ok(end.kind === "failed" && end.code === Code.DeadlineExceeded, JSON.stringify(end));
+  assert.match(end.reason, /took longer than 1 min, the limit of this cloud, and was terminated/);
+  assert.ok(ray.asked.includes("POST ID/stop"));
+  assert.equal(ray.asked.at(-1), "DELETE ID");
+});
+
+Deno.test("a run on Ray waits longer than Ray itself lets it, up to its limit", async () => {
+  await using ray = await RayRig.open({ wallMs: 120_000 });
+  const waited = {
+    status: "FAILED",
+    error_type: "JOB_SUPERVISOR_ACTOR_START_TIMEOUT",
+    message: "Job supervisor actor failed to start within 900.0 seconds.",
+  } as const;
+  ray.submitted = (number) => number <= 4 ? waited : { status: "SUCCEEDED" };
+  assert.deepEqual(await ray.run(), { kind: "succeeded" });
+  assert.equal(ray.count("900.0 seconds.; submitting the run once more"), 4);
+  ray.submitted = () => ({ status: "PENDING" });
+  const end = await ray.run();
+  assert.ok(end.kind === "failed" && end.code === Code.DeadlineExceeded);
+  assert.match(end.reason, /it was waiting for the Ray cluster/);
 });

@@ -10,6 +10,8 @@ const detailsForm = z.object({
   submission_id: z.string().nullish(),
   status: z.enum(["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED"]),
   message: z.string().transform((text) => text.slice(0, LONGEST_ERROR)).nullish(),
+  /** Of one that failed; not of Ray before 2.47. */
+  error_type: z.string().nullish(),
   driver_exit_code: z.number().nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
 });
@@ -45,8 +47,9 @@ export class RayJobs {
     try {
       await this.#ask("POST", "", submission);
     } catch (error) {
-      if (!(error instanceof ClusterRefusedError)) throw error;
-      if (await this.find(submission.submission_id) === undefined) throw error;
+      if (await this.find(submission.submission_id).catch(() => undefined) === undefined) {
+        throw error;
+      }
     }
   }
 
@@ -83,7 +86,8 @@ export class RayJobs {
     const { address, token } = this.options;
     const text = await askCluster(`${address.replace(/\/$/, "")}/api/jobs/${path}`, {
       who: `Ray at ${address}`,
-      isAway: (status) => status >= 502,
+      // With 500 a dashboard says that a computer it asked is busy or gone.
+      isAway: (status) => status >= 500,
       method,
       headers: {
         ...(body ? { "content-type": "application/json" } : {}),

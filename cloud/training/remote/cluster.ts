@@ -49,7 +49,12 @@ export type ClusterJobState =
   | { readonly kind: "succeeded" }
   | { readonly kind: "failed"; readonly code: Code; readonly reason: string }
   /** It ended by what is no fault of the script. */
-  | { readonly kind: "lost"; readonly reason: string };
+  | {
+    readonly kind: "lost";
+    readonly reason: string;
+    /** It never began, as the cluster lets jobs wait so long and no longer. */
+    readonly isUnstarted?: boolean;
+  };
 
 /** The log of a job. */
 export interface ClusterLog {

@@ -128,13 +128,17 @@ export class ClusterRunner implements TrainingRunner {
     const timer = clock.setTimer(this.#limits.wallMs, () => late.abort());
     const waiting = { text: "" };
     try {
-      for (let start = 1;; start++) {
+      for (let starts = 0;;) {
         // A job that waits again has the number of its attempt again; the cluster may still know it.
         const id = `machine-training-${jobId}-${crypto.randomUUID().slice(0, 8)}`;
         const job = { id, run, container, limits: this.#limits, cloudUrl: cloudUrl() };
         const lost = await this.#runOnce(job, output, waiting, late.signal);
         if (!lost) return;
-        if (start === MOST_STARTS) {
+        if (lost.isUnstarted) {
+          output.note("warn", `${lost.reason}; submitting the run once more`);
+          continue;
+        }
+        if (++starts === MOST_STARTS) {
           throw new RunFailedError(
             Code.Aborted,
             `the ${name} lost the run ${MOST_STARTS} times: ${lost.reason}`,
