@@ -75,6 +75,17 @@ Deno.test("a run on Ray whose worker is lost starts again, three times at most",
   assert.equal(ray.jobs.size, 5);
 });
 
+Deno.test("a run on Ray that an agent of the cluster refuses fails at once", async () => {
+  await using ray = await RayRig.open();
+  const refused = "RuntimeError: Request failed with status code 400: no such field.";
+  ray.instead = (request) =>
+    request === "POST " ? new Response(`Traceback:\n${refused}`, { status: 500 }) : undefined;
+  const end = await ray.run();
+  assert.ok(end.kind === "failed" && end.code === Code.FailedPrecondition, JSON.stringify(end));
+  assert.match(end.reason, /no such field/);
+  assert.equal(ray.count("retrying"), 0);
+});
+
 Deno.test("a run on Ray whose script was killed fails with that", async () => {
   await using ray = await RayRig.open();
   ray.submitted = () => ({

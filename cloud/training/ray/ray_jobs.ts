@@ -4,6 +4,8 @@ import { askCluster } from "../remote/ask_cluster.ts";
 import { ClusterAwayError, ClusterRefusedError } from "../remote/cluster.ts";
 
 const LONGEST_ERROR = 2_000;
+/** A head answers 500 to what one of its agents refuses. */
+const REFUSED = /Request failed with status code 4\d\d:/;
 
 /** https://docs.ray.io/en/latest/cluster/running-applications/job-submission/api.html */
 const detailsForm = z.object({
@@ -47,9 +49,9 @@ export class RayJobs {
     try {
       await this.#ask("POST", "", submission);
     } catch (error) {
-      if (await this.find(submission.submission_id).catch(() => undefined) === undefined) {
-        throw error;
-      }
+      if (await this.find(submission.submission_id).catch(() => undefined)) return;
+      const isRefused = error instanceof ClusterAwayError && REFUSED.test(error.message);
+      throw isRefused ? new ClusterRefusedError(400, error.message) : error;
     }
   }
 

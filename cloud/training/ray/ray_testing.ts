@@ -10,6 +10,9 @@ import type { TaskEnd, TrainingTask } from "../runs/runner.ts";
 import { RayCluster } from "./ray_cluster.ts";
 import { RayJobs } from "./ray_jobs.ts";
 
+/** By its head, of what an agent answered. */
+const REFUSED = "RuntimeError: Request failed with status code 400: it exists already.";
+
 /** What Ray says of a job. */
 export interface TestJob {
   readonly status: "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "STOPPED";
@@ -101,7 +104,7 @@ export class RayRig implements AsyncDisposable {
     if (instead) return instead;
     if (request.method === "POST" && id === "") {
       const { submission_id } = await request.json() as { submission_id: string };
-      if (this.jobs.has(submission_id)) return new Response("it exists already", { status: 400 });
+      if (this.jobs.has(submission_id)) return new Response(REFUSED, { status: 500 });
       this.jobs.set(submission_id, this.submitted(this.jobs.size + 1));
       return Response.json({ submission_id });
     }
