@@ -4,7 +4,7 @@ DENO := tools/deno.sh
 FROZEN := $(if $(filter true,$(CI)),--frozen)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run console screenshots test test-training lint fmt proto docs bench simulate faults ftdc server agent cloud cli micro micro-firmware micro-esp32 dist images release site smoke \
+.PHONY: help setup run console screenshots test test-training test-upgrade lint fmt proto docs bench simulate faults ftdc server agent cloud cli micro micro-firmware micro-esp32 dist images release site smoke \
 	clean check-console \
 	check-lint check-format check-types check-generated check-imports
 
@@ -15,6 +15,7 @@ help:
 #> make console  serve the console from its sources while you change them [MACHINE_CLOUD_URL=]
 #> make test     run all tests     [FILTER=text PATHS="shared/rpc …" TIMES=docs DATABASE=postgres]
 #> make test-training  train models of all kinds; installs TensorFlow [PATHS=]
+#> make test-upgrade  upgrade two nodes of a cloud, from the version before  [MACHINE_TEST_UPGRADE_FROM=commit]
 #> make lint     lint, format, types, generated code, import rules
 #> make fmt      format the code
 #> make proto    generate shared/gen from proto/
@@ -59,6 +60,9 @@ test: setup
 
 test-training: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(or $(PATHS),tests/training)
+
+test-upgrade: setup
+	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts tests/upgrade
 
 lint: check-lint check-format check-types check-console check-generated check-imports
 

@@ -5,53 +5,16 @@ import { join } from "node:path";
 import { restoreCopies, saveCopies } from "../../agent/state/state_copies.ts";
 import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
-import { ROOT } from "../../tools/programs.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
 import type { Program } from "../e2e/program.ts";
+import { checkout, commitOf, lastTag } from "./earlier_version.ts";
 import { KeptData } from "./upgrade_data.ts";
 
-/** The first start of the version before fetches its packages. */
-const SETUP_MS = 600_000;
 /** Of the second day, where no version has been tagged yet. */
 const EARLY_COMMIT = "4aba96aec7d52e92fd45346b81f54b76257ace42";
 /** A version or commit to come from can be given. */
-const from = Deno.env.get("MACHINE_TEST_UPGRADE_FROM") ?? await lastTag() ?? await earlyCommit();
-
-async function git(...args: string[]): Promise<string | undefined> {
-  const { success, stdout } = await new Deno.Command("git", { args, cwd: ROOT, stderr: "null" })
-    .output();
-  return success ? new TextDecoder().decode(stdout).trim() : undefined;
-}
-
-/** The newest version before this commit. */
-async function lastTag(): Promise<string | undefined> {
-  return await git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^");
-}
-
-/** Undefined in a clone without history. */
-async function earlyCommit(): Promise<string | undefined> {
-  return await git("rev-parse", "--quiet", "--verify", `${EARLY_COMMIT}^{commit}`);
-}
-
-/** A checkout of a version before, ready to run. */
-async function checkout(version: string, folder: string): Promise<void> {
-  const must = async (command: string, args: string[], cwd: string) => {
-    const signal = AbortSignal.timeout(SETUP_MS);
-    const { success, stderr } = await new Deno.Command(command, { args, cwd, signal }).output();
-    assert.ok(success, `${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
-  };
-  await must("git", ["clone", "--quiet", "--shared", "--no-checkout", ROOT, folder], ROOT);
-  const commit = await git("rev-parse", "--verify", `${version}^{commit}`);
-  await must("git", ["checkout", "--quiet", "--detach", commit ?? version], folder);
-  // The same Deno need not be fetched once more.
-  const tools = join(folder, ".tools");
-  await Deno.mkdir(tools, { recursive: true });
-  for await (const { name } of Deno.readDir(join(ROOT, ".tools"))) {
-    if (!name.startsWith("deno-")) continue;
-    await must("cp", ["-R", join(ROOT, ".tools", name), tools], folder);
-  }
-  await must("sh", ["tools/setup.sh"], folder);
-}
+const from = Deno.env.get("MACHINE_TEST_UPGRADE_FROM") ?? await lastTag() ??
+  await commitOf(EARLY_COMMIT);
 
 async function stopped(...programs: Program[]): Promise<void> {
   for (const program of programs) await program.stop(10_000);

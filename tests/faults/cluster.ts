@@ -19,6 +19,8 @@ const PROGRAM = programPath("machine-cloud", { binaries: undefined }, ROOT);
 /** Two processes on one PostgreSQL and one object storage, behind a balancer. */
 export class Cluster implements AsyncDisposable {
   readonly #programs = new Map<number, Program>();
+  /** What nodes are started from now on. */
+  command = PROGRAM;
   readonly ports = [freePort(), freePort()] as const;
   balancer!: Balancer;
   made!: Bootstrapped;
@@ -30,16 +32,20 @@ export class Cluster implements AsyncDisposable {
     private readonly options: readonly string[],
   ) {}
 
-  /** @param options of `serve`, beyond what both need */
-  static async start(options: readonly string[]): Promise<Cluster> {
+  /**
+   * @param options of `serve`, beyond what both need
+   * @param command machine-cloud of another version
+   */
+  static async start(options: readonly string[], command = PROGRAM): Promise<Cluster> {
     const cluster = new Cluster(
       await Deno.makeTempDir({ prefix: "machine-cluster-" }),
       await PostgresServer.start(),
       await S3Server.start(),
       options,
     );
+    cluster.command = command;
     cluster.balancer = await Balancer.start(cluster.ports);
-    const run = await new Deno.Command(PROGRAM, {
+    const run = await new Deno.Command(command, {
       args: [
         ...["bootstrap", "--data", cluster.folder(0), "--org", "Test", "--location", "Lab"],
         ...["--machine", "bench", "--public-url", cluster.url],
@@ -78,7 +84,7 @@ export class Cluster implements AsyncDisposable {
       node,
       Program.start({
         name: `node ${node}`,
-        command: PROGRAM,
+        command: this.command,
         args: [
           ...["serve", "--cluster", "--listen", `127.0.0.1:${this.ports[node]}`],
           ...["--data", this.folder(node), "--public-url", this.url],
@@ -99,9 +105,20 @@ export class Cluster implements AsyncDisposable {
     return node;
   }
 
-  /** One call as JSON. @throws when it was not acknowledged */
-  async call(method: string, token: string | undefined, body: object): Promise<unknown> {
-    const response = await fetch(`${this.url}/${method}`, {
+  /**
+   * One call as JSON.
+   *
+   * @param node that is asked; left out: any, by the balancer
+   * @throws when it was not acknowledged
+   */
+  async call(
+    method: string,
+    token: string | undefined,
+    body: object,
+    node?: number,
+  ): Promise<unknown> {
+    const url = node === undefined ? this.url : `http://127.0.0.1:${this.ports[node]}`;
+    const response = await fetch(`${url}/${method}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { GROUPS } from "../../tools/test/groups.ts";
 import { readSources } from "./sources.ts";
 
-/** What `make test-training` and `make smoke` run. */
-const APART = ["tests/training", "tests/build"];
+/** What `make test-training`, `make test-upgrade` and `make smoke` run. */
+const APART = ["tests/training", "tests/upgrade", "tests/build"];
 
 Deno.test("make test runs every test but those that take minutes", async () => {
   const paths = [...GROUPS.flatMap((group) => group.paths), ...APART];

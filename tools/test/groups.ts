@@ -43,8 +43,8 @@ export const SIDE_BY_SIDE: NonNullable<Group["parallel"]> = {
 };
 
 /**
- * All but what `make test-training` and `make smoke` run. The groups run side by side, so that some
- * have the processors while others wait; they take about as long.
+ * All but what `make test-training`, `make test-upgrade` and `make smoke` run. The groups run side
+ * by side, so that some have the processors while others wait; they take about as long.
  */
 export const GROUPS: readonly Group[] = [
   {
