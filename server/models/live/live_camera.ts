@@ -4,6 +4,7 @@ import type { CameraService } from "../../../shared/gen/viam/component/camera/v1
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import type { CallContext } from "../../resources/graph/resource.ts";
 import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import { findVideoDevices } from "../discovery/device_files.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -27,6 +28,8 @@ export interface LiveEnvironment {
 export interface WebcamEnvironment extends LiveEnvironment {
   /** The system calls of this host. */
   readonly kernel: () => Kernel;
+  /** Of all webcams of this host: paths of those with a call that hangs. */
+  readonly hanging: Set<string>;
 }
 
 type Camera = Driver<typeof CameraService>;
@@ -68,11 +71,12 @@ export async function createWebcam(
   if (!await isThere(path)) {
     throw new Error(`${path} is not there; plug the camera in, or name another. ${there}`);
   }
-  const { clock, log, kernel, start = startInstalled } = environment;
-  const device = new VideoDevice(kernel, path, clock);
+  const { clock, log, signal, kernel, hanging, start = startInstalled } = environment;
+  const device = new VideoDevice(kernel, path, clock, hanging);
   const { controls } = attributes;
-  if (controls) await device.set(controls, "attributes.controls");
-  const setAgain = controls && againSetter(device, controls, log);
+  if (controls) await device.set(controls, "attributes.controls", signal);
+  const closed = new AbortController();
+  const setAgain = controls && againSetter(device, controls, log, closed.signal);
   let isFirst = true;
   const startSet: StartFfmpeg = (args) => {
     // One that was unplugged has forgotten them.
@@ -86,7 +90,14 @@ export async function createWebcam(
       ...environment,
       start: startSet,
     });
-    return { ...camera, doCommand: (command: JsonObject) => device.run(command) };
+    return {
+      ...camera,
+      doCommand: (command: JsonObject, { signal }: CallContext) => device.run(command, signal),
+      async close() {
+        closed.abort(new Error("the camera was closed"));
+        await camera.close?.();
+      },
+    };
   };
   try {
     return await open(attributes.format);
@@ -98,13 +109,19 @@ export async function createWebcam(
 }
 
 /** Sets controls while a stream begins; a camera that stays away is logged once. */
-function againSetter(device: VideoDevice, controls: Record<string, number>, log: Logger) {
+function againSetter(
+  device: VideoDevice,
+  controls: Record<string, number>,
+  log: Logger,
+  signal: AbortSignal,
+) {
   let last: string | undefined;
   return async () => {
     try {
-      await device.set(controls, "attributes.controls");
+      await device.set(controls, "attributes.controls", signal);
       last = undefined;
     } catch (error) {
+      if (signal.aborted) return;
       const { message } = toError(error);
       if (message !== last) log.warn(`controls of the camera are not set: ${message}`);
       last = message;

@@ -90,6 +90,7 @@ Deno.test("createWebcam() names the cameras there are when one is not there", as
         ...environment(),
         root,
         kernel: () => assert.fail("no device is opened"),
+        hanging: new Set<string>(),
       });
     await assert.rejects(build({}), /there is no camera; plug one in\. cameras of this host: none/);
     await Deno.mkdir(`${root}/sys/class/video4linux/video3`, { recursive: true });

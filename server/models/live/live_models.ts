@@ -51,6 +51,7 @@ export function rtspModel(environment: Environment): Model<RtspAttributes> {
 
 /** Model `rdk:builtin:webcam` of `rdk:component:camera`: a camera of this host, through ffmpeg. */
 export function webcamModel(environment: BuiltinEnvironment): Model<WebcamAttributes> {
+  const hanging = new Set<string>();
   return {
     api,
     model: "rdk:builtin:webcam",
@@ -81,7 +82,7 @@ export function webcamModel(environment: BuiltinEnvironment): Model<WebcamAttrib
       const { createWebcam } = await import("./live_camera.ts");
       const { hostHardware } = await import("../kernel/host_hardware.ts");
       const kernel = () => hostHardware(environment).kernel;
-      return await createWebcam(attributes, { ...environment, log, signal, kernel });
+      return await createWebcam(attributes, { ...environment, log, signal, kernel, hanging });
     },
   };
 }

@@ -130,8 +130,15 @@ async function* entries(
   }
 }
 
-/** The controls that have a number as their value; those before one that cannot be queried. */
-export async function listControls(camera: SlowFile): Promise<VideoControls> {
+/**
+ * The controls that have a number as their value; those before one that cannot be queried.
+ *
+ * @param read names of those whose value and menu are read; left out: all
+ */
+export async function listControls(
+  camera: SlowFile,
+  read?: ReadonlySet<string>,
+): Promise<VideoControls> {
   const controls: VideoControl[] = [];
   for (let id = 0, count = 0; count < MOST; count++) {
     const entry = new Uint8Array(68);
@@ -155,11 +162,14 @@ export async function listControls(camera: SlowFile): Promise<VideoControls> {
     if (kind === undefined || (flags & FLAG.disabled) !== 0) continue;
     const number = (offset: number) => view.getInt32(offset, true);
     const [minimum, maximum] = [number(40), number(44)];
+    const name = ascii(view, 8, 32).toLowerCase().replace(/[^a-z0-9]+/g, "_")
+      .replace(/^_|_$/g, "");
+    const isRead = !read || read.has(name);
+    const hasMenu = isRead && kind === "menu";
     controls.push({
-      ...{ id, kind, minimum, maximum, step: number(48), default: number(52) },
-      name: ascii(view, 8, 32).toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, ""),
-      value: await readControl(camera, id),
-      menu: kind === "menu" ? await menuOf(camera, { id, minimum, maximum, type }) : new Map(),
+      ...{ id, name, kind, minimum, maximum, step: number(48), default: number(52) },
+      value: isRead ? await readControl(camera, id) : undefined,
+      menu: hasMenu ? await menuOf(camera, { id, minimum, maximum, type }) : new Map(),
       readOnly: (flags & FLAG.readOnly) !== 0,
       inactive: (flags & FLAG.inactive) !== 0,
     });

@@ -29,6 +29,8 @@ export class VideoDevice {
     private readonly kernel: () => Kernel,
     private readonly path: string,
     private readonly clock: Clock,
+    /** Paths of cameras with a call that hangs; those that share it leave these cameras alone. */
+    private readonly hanging: Set<string>,
   ) {}
 
   /**
@@ -37,11 +39,16 @@ export class VideoDevice {
    * @param where they stand, for errors.
    * @throws {AttributeError} for one that there is not, or a value that it does not take.
    */
-  async set(wanted: Readonly<Record<string, number>>, where: string): Promise<void> {
-    await this.#use(async (camera) => {
-      const { controls: known } = await listControls(camera);
+  async set(
+    wanted: Readonly<Record<string, number>>,
+    where: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#use(signal, async (camera) => {
+      const { controls: known, problem } = await listControls(camera, new Set(Object.keys(wanted)));
       const settings = Object.entries(wanted).map(([name, value]) => {
         const control = known.find((control) => control.name === name);
+        if (!control && problem !== undefined) throw new Error(`${where}.${name}: ${problem}`);
         if (!control || control.readOnly) {
           const names = known.filter(({ readOnly }) => !readOnly).map(({ name }) => name);
           throw new AttributeError(where, name, `a control of it: ${names.join(", ") || "none"}`);
@@ -56,6 +63,7 @@ export class VideoDevice {
       const isSwitch = ({ control }: { control: VideoControl }) => control.kind !== "integer";
       const inOrder = [...settings.filter(isSwitch), ...settings.filter((one) => !isSwitch(one))];
       for (const { control: { id, name }, value } of inOrder) {
+        signal.throwIfAborted();
         try {
           await writeControl(camera, id, value);
         } catch (error) {
@@ -74,17 +82,17 @@ export class VideoDevice {
    *
    * @throws {ConnectError} INVALID_ARGUMENT for anything else.
    */
-  async run(command: JsonObject): Promise<JsonObject> {
+  async run(command: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const { set_controls: wanted } = command;
     if (isJsonObject(wanted)) {
       try {
-        await this.set(numbersOf(wanted, "set_controls"), "set_controls");
+        await this.set(numbersOf(wanted, "set_controls"), "set_controls", signal);
       } catch (error) {
         if (!(error instanceof AttributeError)) throw error;
         throw new ConnectError(error.message, Code.InvalidArgument);
       }
     } else if (command["formats"] === true) {
-      const formats = await this.#use(listFormats);
+      const formats = await this.#use(signal, listFormats);
       return {
         formats: formats.map(({ size, frameRates, ...format }) => ({
           ...format,
@@ -99,23 +107,39 @@ export class VideoDevice {
         Code.InvalidArgument,
       );
     }
-    const { controls, problem } = await this.#use(listControls);
+    const { controls, problem } = await this.#use(signal, (camera) => listControls(camera));
     return {
       controls: Object.fromEntries(controls.map((control) => [control.name, shown(control)])),
       ...(problem !== undefined && { problem }),
     };
   }
 
-  #use<T>(work: (camera: SlowFile) => Promise<T>): Promise<T> {
-    const result = this.#last.then(() => this.#useNow(work));
+  /** Who leaves while the camera is busy waits no longer; the next use waits until it is done. */
+  async #use<T>(signal: AbortSignal, work: (camera: SlowFile) => Promise<T>): Promise<T> {
+    const result = this.#last.then(() => {
+      signal.throwIfAborted();
+      return this.#useNow(work);
+    });
     this.#last = result.catch(() => undefined);
-    return result;
+    const left = Promise.withResolvers<never>();
+    const leave = () => left.reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
+    try {
+      return await Promise.race([result, left.promise]);
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
   }
 
   async #useNow<T>(work: (camera: SlowFile) => Promise<T>): Promise<T> {
+    if (this.hanging.has(this.path)) {
+      throw new Error(`${this.path} still hangs; plug it out and in again`);
+    }
     const camera = this.kernel().slowFile(this.path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     const late = Promise.withResolvers<never>();
     const timer = this.clock.setTimer(LIMIT_MS, () => {
+      this.hanging.add(this.path);
       const seconds = LIMIT_MS / 1_000;
       const hangs =
         `${this.path} hangs: it took longer than ${seconds} s; plug it out and in again`;
@@ -127,7 +151,7 @@ export class VideoDevice {
       return result;
     } catch (error) {
       // A call that hangs is left to its thread, which closes the file then.
-      void camera.close();
+      void camera.close().finally(() => this.hanging.delete(this.path));
       const isGone = error instanceof KernelError &&
         (error.call.startsWith("open ") || isKernelError(error, "ENODEV", "ENXIO"));
       throw isGone ? new Error(streamProblem(error.message, [])) : error;

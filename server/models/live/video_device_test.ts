@@ -115,16 +115,22 @@ class CameraKernel extends EmulatedKernel {
   }
 }
 
+const { signal } = new AbortController();
+
 function device() {
   const clock = new FakeClock();
   const kernel = new CameraKernel({ clock, lines: 1 });
-  return { clock, kernel, device: new VideoDevice(() => kernel, "/dev/video0", clock) };
+  const hanging = new Set<string>();
+  const another = () => new VideoDevice(() => kernel, "/dev/video0", clock, hanging);
+  const camera = another();
+  const run = (command: JsonObject) => camera.run(command, signal);
+  return { clock, kernel, camera, run, another };
 }
 
 Deno.test("a webcam lists its formats with sizes and rates", async () => {
-  const { kernel, device: camera } = device();
+  const { kernel, run } = device();
   const jpeg = { format: "MJPG", description: "Motion-JPEG" };
-  assert.deepEqual(await camera.run({ formats: true }), {
+  assert.deepEqual(await run({ formats: true }), {
     formats: [
       { ...jpeg, width_px: 1_280, height_px: 720, frame_rates: [30] },
       { ...jpeg, width_px: 640, height_px: 480, frame_rates: [30, 15] },
@@ -138,8 +144,8 @@ Deno.test("a webcam lists its formats with sizes and rates", async () => {
 });
 
 Deno.test("a webcam lists its controls and sets them, switches first", async () => {
-  const { kernel, device: camera } = device();
-  const { controls } = await camera.run({ controls: true }) as {
+  const { kernel, run } = device();
+  const { controls } = await run({ controls: true }) as {
     controls: Record<string, JsonObject>;
   };
   assert.deepEqual(controls["brightness"], {
@@ -150,7 +156,7 @@ Deno.test("a webcam lists its controls and sets them, switches first", async () 
     menu: { "1": "Manual Mode", "3": "Aperture Priority Mode" },
   });
   assert.equal(controls["white_balance_automatic"]?.["kind"], "boolean");
-  await camera.run({
+  await run({
     set_controls: { exposure_time_absolute: 100, brightness: -5, auto_exposure: 1 },
   });
   assert.deepEqual(kernel.writes, [
@@ -162,7 +168,7 @@ Deno.test("a webcam lists its controls and sets them, switches first", async () 
 });
 
 Deno.test("a webcam refuses controls and commands that it does not have, and says which it has", async () => {
-  const { kernel, device: camera } = device();
+  const { kernel, run } = device();
   for (
     const [command, like] of [
       [{ set_controls: { zoom: 1 } }, /set_controls: found zoom, allowed: .*brightness, white_/],
@@ -173,7 +179,7 @@ Deno.test("a webcam refuses controls and commands that it does not have, and say
       [{ dance: true }, /"formats": true.*"controls": true.*"set_controls"/],
     ] as const
   ) {
-    await assert.rejects(camera.run(command), (error) => {
+    await assert.rejects(run(command), (error) => {
       assert.match(String(error), like);
       return ConnectError.from(error).code === Code.InvalidArgument;
     });
@@ -183,9 +189,9 @@ Deno.test("a webcam refuses controls and commands that it does not have, and say
 });
 
 Deno.test("a webcam lists formats whose driver lists no sizes", async () => {
-  const { kernel, device: camera } = device();
+  const { kernel, run } = device();
   kernel.errors.sizes = "ENOTTY";
-  assert.deepEqual(await camera.run({ formats: true }), {
+  assert.deepEqual(await run({ formats: true }), {
     formats: [
       { format: "MJPG", description: "Motion-JPEG", frame_rates: [] },
       { format: "YUYV", description: "YUYV 4:2:2", frame_rates: [] },
@@ -194,14 +200,18 @@ Deno.test("a webcam lists formats whose driver lists no sizes", async () => {
 });
 
 Deno.test("a webcam lists the controls before one that is broken", async () => {
-  const { kernel, device: camera } = device();
+  const { kernel, run } = device();
   kernel.errors.controls[0x9a0901] = "EIO";
-  const { controls, problem } = await camera.run({ controls: true }) as {
+  const { controls, problem } = await run({ controls: true }) as {
     controls: JsonObject;
     problem: string;
   };
   assert.deepEqual(Object.keys(controls), ["brightness", "white_balance_automatic"]);
   assert.match(problem, /a control is broken \(ioctl: EIO\)/);
+  await assert.rejects(
+    run({ set_controls: { exposure_time_absolute: 100 } }),
+    /^Error: set_controls\.exposure_time_absolute: a control is broken \(ioctl: EIO\)/,
+  );
 });
 
 Deno.test("a webcam that cannot be opened says what to do", async () => {
@@ -214,33 +224,64 @@ Deno.test("a webcam that cannot be opened says what to do", async () => {
       ["ENXIO", /not there; plug it in/],
     ] as const
   ) {
-    const { kernel, device: camera } = device();
+    const { kernel, run } = device();
     kernel.errors.open = error;
-    await assert.rejects(camera.run({ controls: true }), like);
+    await assert.rejects(run({ controls: true }), like);
   }
 });
 
-Deno.test("a webcam that hangs is left after 10 s, and closed when its call is over", async () => {
-  const { clock, kernel } = device();
-  const hanging = Promise.withResolvers<number>();
-  let isClosed = false;
-  kernel.slowFile = () => ({
-    ioctl: () => hanging.promise,
-    close: async () => {
-      await hanging.promise;
-      isClosed = true;
-    },
-  });
-  const camera = new VideoDevice(() => kernel, "/dev/video0", clock);
-  const listing = assert.rejects(
-    camera.run({ controls: true }),
-    /video0 hangs: .*longer than 10 s/,
-  );
+/** Its calls hang until it `answers`. */
+function hangingDevice() {
+  const rig = device();
+  const { kernel } = rig;
+  const hangs = Promise.withResolvers<void>();
+  const seen = { opened: 0, closed: 0 };
+  const slowFile = kernel.slowFile.bind(kernel);
+  kernel.slowFile = (path, flags) => {
+    const file = slowFile(path, flags);
+    seen.opened++;
+    return {
+      ioctl: async (request, argument) => {
+        await hangs.promise;
+        return await file.ioctl(request, argument);
+      },
+      close: async () => {
+        await hangs.promise;
+        await file.close();
+        seen.closed++;
+      },
+    };
+  };
+  return { ...rig, seen, answers: hangs.resolve };
+}
+
+Deno.test("a webcam that hangs is left after 10 s, and not asked again until its call is over", async () => {
+  const { clock, run, another, seen, answers } = hangingDevice();
+  const listing = assert.rejects(run({ controls: true }), /video0 hangs: .*longer than 10 s/);
   await clock.advance(10_000);
   await listing;
-  assert.equal(isClosed, false);
-  hanging.resolve(0);
-  await waitFor(() => isClosed, { deadlineMs: 60_000 });
+  // One that is built again is another device on the same path.
+  for (const ask of [run, (command: JsonObject) => another().run(command, signal)]) {
+    await assert.rejects(ask({ formats: true }), /video0 still hangs; plug it out and in again/);
+  }
+  assert.deepEqual(seen, { opened: 1, closed: 0 });
+  answers();
+  await waitFor(() => seen.closed === 1, { deadlineMs: 60_000 });
+  assert.ok("controls" in await run({ controls: true }));
+});
+
+Deno.test("who asks a webcam waits no longer than their call, also behind others", async () => {
+  const { clock, camera, run, seen } = hangingDevice();
+  const first = assert.rejects(run({ controls: true }), /hangs/);
+  for (const command of [{ formats: true }, { set_controls: { brightness: 1 } }]) {
+    const call = new AbortController();
+    const asked = assert.rejects(camera.run(command, call.signal), /the deadline is over/);
+    call.abort(new Error("the deadline is over"));
+    await asked;
+  }
+  await clock.advance(10_000);
+  await first;
+  assert.equal(seen.opened, 1);
 });
 
 /** A device file, and an ffmpeg that gives one frame of it while it is there. */
@@ -261,7 +302,7 @@ class Plugged implements AsyncDisposable {
       ...{ format: undefined, controls },
     }, {
       ...{ clock: this.clock, log: this.log, signal: new AbortController().signal },
-      ...{ start: () => this.#start(), kernel: () => this.kernel },
+      ...{ start: () => this.#start(), kernel: () => this.kernel, hanging: new Set<string>() },
     });
   }
 
@@ -329,4 +370,36 @@ Deno.test("a webcam that stays unplugged is logged once, and gets its controls w
   rig.plugIn();
   await until(() => rig.kernel.writes.length === 2);
   await camera.close!();
+});
+
+Deno.test("a webcam that is closed sets no controls any more", async () => {
+  await using rig = new Plugged();
+  const camera = await rig.build({ brightness: 10 });
+  const { kernel } = rig;
+  let isAsked = false;
+  const answer = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const slowFile = kernel.slowFile.bind(kernel);
+  kernel.slowFile = (path, flags) => {
+    const file = slowFile(path, flags);
+    return {
+      async ioctl(request, argument) {
+        isAsked = true;
+        await answer.promise;
+        return await file.ioctl(request, argument);
+      },
+      close: () => file.close().finally(closed.resolve),
+    };
+  };
+  rig.unplug();
+  rig.plugIn();
+  await waitFor(async () => {
+    await rig.clock.advance(500);
+    return isAsked;
+  }, { deadlineMs: 90_000 });
+  await camera.close!();
+  answer.resolve();
+  await closed.promise;
+  assert.deepEqual(kernel.writes, ["Brightness=10"]);
+  assert.deepEqual(rig.log.messages("warn").filter((message) => /^controls/.test(message)), []);
 });
