@@ -44,7 +44,8 @@ export class ThreadFile implements SlowFile {
   /** Requests that have no answer yet, the oldest first. */
   readonly #waiting: PromiseWithResolvers<Answer>[] = [];
   readonly #closed = Promise.withResolvers<void>();
-  #isClosed = false;
+  /** Why it takes no more calls. */
+  #ended: Error | undefined;
 
   constructor(private readonly path: string, flags: number) {
     const source = `const threadFile = ${threadFile};
@@ -63,15 +64,15 @@ self.onmessage = ({ data }) => {
     };
     this.#worker.onerror = (event) => {
       event.preventDefault();
-      this.#isClosed = true;
-      this.#end(new Error(`the thread for ${path} failed: ${event.message}`));
+      this.#ended = new Error(`the thread for ${path} failed: ${event.message}`);
+      this.#end(this.#ended);
     };
     const name = new TextEncoder().encode(`${path}\0`);
     this.#worker.postMessage({ name, flags });
   }
 
   async ioctl(request: number, argument: Uint8Array<ArrayBuffer>): Promise<number> {
-    if (this.#isClosed) throw new Error(`${this.path} was closed`);
+    if (this.#ended) throw this.#ended;
     const waiting = Promise.withResolvers<Answer>();
     this.#waiting.push(waiting);
     const asked: Call = { request, argument };
@@ -86,8 +87,8 @@ self.onmessage = ({ data }) => {
   }
 
   close(): Promise<void> {
-    if (!this.#isClosed) this.#worker.postMessage(null);
-    this.#isClosed = true;
+    if (!this.#ended) this.#worker.postMessage(null);
+    this.#ended ??= new Error(`${this.path} was closed`);
     return this.#closed.promise;
   }
 
