@@ -28,7 +28,10 @@ export class GpioStepper implements Driver<typeof MotorService> {
   #zero = 0;
   /** -1 to 1. */
   #power = 0;
+  /** Why it was stopped; until it is moved again. */
   #problem: string | undefined;
+  /** Why it cannot be switched off; until it could. */
+  #stuck: string | undefined;
 
   private constructor(private readonly options: GpioStepperOptions) {}
 
@@ -93,29 +96,23 @@ export class GpioStepper implements Driver<typeof MotorService> {
   }
 
   getStatus() {
+    const problem = this.problem();
     return {
       is_powered: this.#power !== 0,
       is_moving: this.#power !== 0,
       ...this.getPosition(),
-      ...(this.#problem !== undefined && { error: this.#problem }),
+      ...(problem !== undefined && { error: problem }),
     };
   }
 
-  /** Why it was stopped, or cannot be switched off; until it is moved again. */
   problem(): string | undefined {
-    return this.#problem;
+    return this.#stuck ?? this.#problem;
   }
 
   async stop(): Promise<void> {
     this.#motion.end();
     this.#power = 0;
-    try {
-      await this.#enable(false);
-    } catch (error) {
-      // It may hold its position with full current.
-      this.#problem = toError(error).message;
-      throw error;
-    }
+    await this.#enable(false);
   }
 
   async close(): Promise<void> {
@@ -188,8 +185,15 @@ export class GpioStepper implements Driver<typeof MotorService> {
 
   async #enable(on: boolean): Promise<void> {
     const { en_high, en_low } = this.options.attributes.pins;
-    if (en_high !== undefined) await this.#level("en_high", on);
-    if (en_low !== undefined) await this.#level("en_low", !on);
+    try {
+      if (en_high !== undefined) await this.#level("en_high", on);
+      if (en_low !== undefined) await this.#level("en_low", !on);
+      if (!on) this.#stuck = undefined;
+    } catch (error) {
+      // It may hold its position with full current.
+      if (!on) this.#stuck = toError(error).message;
+      throw error;
+    }
   }
 
   async #level(pin: "step" | "dir" | "en_high" | "en_low", high: boolean): Promise<void> {
