@@ -155,7 +155,7 @@ class LazyConnection implements DatabaseConnection {
       const results = await this.#send(this.beginSql) as unknown as readonly Moved[];
       const [moved] = results.at(-1)?.rows ?? [];
       // Who waited for the lock while a move had it would write what nobody sees any more.
-      if (moved) await this.#giveUp(new DatabaseMovedError(moved.value));
+      if (moved) throw new DatabaseMovedError(moved.value);
       await this.#requireTerm();
     } catch (error) {
       // What failed may have been behind `begin`: the session would stay in the transaction.
@@ -172,12 +172,7 @@ class LazyConnection implements DatabaseConnection {
     const term = currentTerm();
     if (term === undefined) return;
     const { rows } = await this.#send("select 1 from node_leader where term = $1", [term]);
-    if (rows.length === 0) await this.#giveUp(new LeadershipLostError());
-  }
-
-  async #giveUp(reason: Error): Promise<never> {
-    await this.#send("rollback").catch((error: Error) => this.#failure ??= error);
-    throw reason;
+    if (rows.length === 0) throw new LeadershipLostError();
   }
 
   /** @throws when an earlier statement failed: PostgreSQL takes everything back then. */
