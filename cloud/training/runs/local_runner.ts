@@ -96,8 +96,8 @@ export class LocalRunner implements TrainingRunner {
   readonly #folders: RunFolders;
   readonly #environments: EnvironmentStore;
   readonly #runs: Runs;
-  #sandbox: Promise<Sandbox> | undefined;
-  #python: Promise<Python> | undefined;
+  #sandbox: Sandbox | undefined;
+  #python: Python | undefined;
 
   constructor(private readonly options: LocalRunnerOptions) {
     const { clock, log, environmentLimits = ENVIRONMENT_LIMITS } = options;
@@ -136,8 +136,9 @@ export class LocalRunner implements TrainingRunner {
     containerOf(task, this.containers);
     const folder = await this.#folders.make(task.jobId);
     try {
-      const python = await this.#findPython();
-      const sandbox = await this.#findSandbox(folder, python);
+      const { python: name = "python3" } = this.options;
+      const python = this.#python ??= await findPython(name, { ...this.options, signal });
+      const sandbox = this.#sandbox ??= await this.#findSandbox(folder, python, signal);
       const run = new LocalRun(this.options, this.#limits, {
         task,
         output,
@@ -157,34 +158,12 @@ export class LocalRunner implements TrainingRunner {
     }
   }
 
-  async #findPython(): Promise<Python> {
-    const { python = "python3", processes, clock, inherited } = this.options;
-    this.#python ??= findPython(python, { processes, clock, inherited });
-    try {
-      return await this.#python;
-    } catch (error) {
-      this.#python = undefined; // it may be installed meanwhile
-      throw error;
-    }
-  }
-
-  async #findSandbox(folder: RunFolder, python: Python): Promise<Sandbox> {
-    const { sandbox, dataDir } = this.options;
-    if (sandbox) return sandbox({ dataDir: resolve(dataDir), python });
-    this.#sandbox ??= this.#trySandbox(folder, python);
-    try {
-      return await this.#sandbox;
-    } catch (error) {
-      this.#sandbox = undefined; // the operator may allow it meanwhile
-      throw error;
-    }
-  }
-
-  async #trySandbox(folder: RunFolder, python: Python): Promise<Sandbox> {
+  async #findSandbox(folder: RunFolder, python: Python, signal: AbortSignal): Promise<Sandbox> {
     const { processes, clock, inherited, log, allowNoWalls = false } = this.options;
     const dataDir = resolve(this.options.dataDir);
+    if (this.options.sandbox) return this.options.sandbox({ dataDir, python });
     const { sandbox, why } = await bestSandbox({ dataDir, python }, {
-      ...{ processes, clock, folder: join(folder.path, "trial") },
+      ...{ processes, clock, folder: join(folder.path, "trial"), signal },
       env: baseEnvironment(inherited, folder),
     });
     if (sandbox.hasWalls) return sandbox;

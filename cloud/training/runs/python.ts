@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { type ProcessRunner, SpawnError } from "../../../shared/base/process/child_process.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { endOf } from "./end_of.ts";
 import { RunFailedError } from "./run_failure.ts";
 import type { Inherited } from "./run_environment.ts";
 
@@ -40,14 +41,16 @@ const ANSWER_MS = 60_000;
  * Asks a Python what it is.
  *
  * @param name absolute path, or a name to look for in PATH.
- * @throws {RunFailedError} FAILED_PRECONDITION when there is none that can be used: what to do.
+ * @throws {RunFailedError} FAILED_PRECONDITION when there is none that can be used: what to do; the
+ * signal's reason.
  */
 export async function findPython(
   name: string,
-  { processes, clock, inherited }: {
+  { processes, clock, inherited, signal }: {
     readonly processes: ProcessRunner;
     readonly clock: Clock;
     readonly inherited: Inherited;
+    readonly signal: AbortSignal;
   },
 ): Promise<Python> {
   const lines: string[] = [];
@@ -61,9 +64,7 @@ export async function findPython(
       env: inherited,
       onLine: (stream, line) => void (stream === "stdout" ? lines : errors).push(line),
     });
-    const timer = clock.setTimer(ANSWER_MS, () => void child.kill());
-    ({ code } = await child.exited);
-    timer.cancel();
+    ({ code } = await endOf(child, { clock, limitMs: ANSWER_MS, signal }));
   } catch (error) {
     if (!(error instanceof SpawnError)) throw error;
     throw unusable(name, error.message);

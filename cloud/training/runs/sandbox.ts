@@ -3,6 +3,7 @@ import { Code } from "@connectrpc/connect";
 import type { ProcessRunner } from "../../../shared/base/process/child_process.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Python } from "./python.ts";
+import { endOf } from "./end_of.ts";
 import { RunFailedError } from "./run_failure.ts";
 import { LIMITS, NETWORK_PROGRAM, WALLED } from "./walls.ts";
 
@@ -125,15 +126,17 @@ sys.exit("what is read-only can be written")`;
  *
  * @param folder of the trial; removed afterwards.
  * @returns the best sandbox, and why there is none with walls.
- * @throws {RunFailedError} when the host had no time for the trial, which says nothing of walls.
+ * @throws {RunFailedError} when the host had no time for the trial, which says nothing of walls; the
+ * signal's reason.
  */
 export async function bestSandbox(
   options: SandboxOptions,
-  { processes, clock, env, folder }: {
+  { processes, clock, env, folder, signal }: {
     readonly processes: ProcessRunner;
     readonly clock: Clock;
     readonly env: Readonly<Record<string, string>>;
     readonly folder: string;
+    readonly signal: AbortSignal;
   },
 ): Promise<{ readonly sandbox: Sandbox; readonly why: string }> {
   const plain = plainSandbox();
@@ -160,13 +163,9 @@ export async function bestSandbox(
       env,
       onLine: (_stream, line) => void lines.push(line),
     });
-    const timer = clock.setTimer(TRIAL_MS, () => {
-      isLate = true;
-      void child.kill();
-    });
-    const { code } = await child.exited;
-    timer.cancel();
-    if (code === 0 && await exists(join(own, "out"))) {
+    const end = await endOf(child, { clock, limitMs: TRIAL_MS, signal });
+    isLate = end.isLate;
+    if (end.code === 0 && await exists(join(own, "out"))) {
       return { sandbox: walledSandbox(options), why: "" };
     }
   } catch (error) {
@@ -174,6 +173,7 @@ export async function bestSandbox(
   } finally {
     await Deno.remove(folder, { recursive: true }).catch(() => {});
   }
+  signal.throwIfAborted();
   if (isLate) {
     throw new RunFailedError(
       Code.Unavailable,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { ExitInfo, ProcessRunner } from "../../../shared/base/process/child_process.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { findPython } from "./python.ts";
 import { RunFailedError } from "./run_failure.ts";
 import { bestSandbox, walledSandbox } from "./sandbox.ts";
 
@@ -21,31 +22,69 @@ Deno.test("the cloud's folder is hidden in what is shown of a Python that it lie
 
 const ignore = Deno.build.os !== "linux"; // Others have no walls to try.
 
-Deno.test("bestSandbox() takes no host that has no time for one without walls", {
-  ignore,
-}, async () => {
-  const clock = new FakeClock();
-  const killed = Promise.withResolvers<ExitInfo>();
-  const kill = () => {
-    killed.resolve({ code: null, signal: "SIGKILL" });
-    return killed.promise;
-  };
-  const processes: ProcessRunner = {
+/** Starts programs that end only when they are killed. */
+function endlessPrograms(): ProcessRunner {
+  return {
     start() {
+      const killed = Promise.withResolvers<ExitInfo>();
+      const kill = () => {
+        killed.resolve({ code: null, signal: "SIGKILL" });
+        return killed.promise;
+      };
       return { mark: { pid: 1, started: "", tree: "" }, exited: killed.promise, stop: kill, kill };
     },
     endStray: () => Promise.resolve(0),
   };
+}
+
+const python = { program: "/usr/bin/python3", prefixes: ["/usr"] };
+
+Deno.test("bestSandbox() takes no host that has no time for one without walls", {
+  ignore,
+}, async () => {
+  const clock = new FakeClock();
+  const processes = endlessPrograms();
+  const { signal } = new AbortController();
   const folder = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
-  const python = { program: "/usr/bin/python3", prefixes: ["/usr"] };
-  const trial = bestSandbox({ dataDir: "/data", python }, {
-    ...{ processes, clock, env: {}, folder: `${folder}/trial` },
-  });
-  const failed = trial.then(() => undefined, (error) => error);
-  await waitFor(() => clock.pendingTimers > 0, { deadlineMs: 60_000 });
-  await clock.advance(60_000);
-  const error = await failed;
-  assert.ok(error instanceof RunFailedError, String(error));
-  assert.match(error.message, /took longer than a minute/);
-  await Deno.remove(folder, { recursive: true });
+  try {
+    const trial = bestSandbox({ dataDir: "/data", python }, {
+      ...{ processes, clock, env: {}, folder: `${folder}/trial`, signal },
+    });
+    const failed = trial.then(() => undefined, (error) => error);
+    await waitFor(() => clock.pendingTimers > 0, { deadlineMs: 60_000 });
+    await clock.advance(60_000);
+    const error = await failed;
+    assert.ok(error instanceof RunFailedError, String(error));
+    assert.match(error.message, /took longer than a minute/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a run that is canceled waits for no Python and for no trial of its walls", {
+  ignore,
+}, async () => {
+  const clock = new FakeClock();
+  const processes = endlessPrograms();
+  const folder = await Deno.makeTempDir({ prefix: "machine-cloud-test-" });
+  try {
+    for (
+      const ask of [
+        (signal: AbortSignal) => findPython("python3", { processes, clock, inherited: {}, signal }),
+        (signal: AbortSignal) =>
+          bestSandbox({ dataDir: "/data", python }, {
+            ...{ processes, clock, env: {}, folder: `${folder}/trial`, signal },
+          }),
+      ]
+    ) {
+      const run = new AbortController();
+      const asked = assert.rejects(ask(run.signal), /it was canceled/);
+      await waitFor(() => clock.pendingTimers > 0, { deadlineMs: 60_000 });
+      run.abort(new Error("it was canceled"));
+      await asked;
+      assert.equal(clock.pendingTimers, 0);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
