@@ -12,6 +12,7 @@ const GIT_SETTINGS = {
   "user.email": "somebody@example.com",
   "commit.gpgSign": "false",
   "tag.gpgSign": "false",
+  "tag.forceSignAnnotated": "false",
 };
 
 export class Clone {
