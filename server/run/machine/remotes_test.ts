@@ -1,12 +1,22 @@
 /** Machines that have one another as remotes. */
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { AudioInService } from "../../../shared/gen/viam/component/audioin/v1/audioin_pb.ts";
 import { GenericService } from "../../../shared/gen/viam/component/generic/v1/generic_pb.ts";
 import { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
+import {
+  GetMachineStatusResponse_State,
+  RobotService,
+} from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
+import { learnService } from "../../../shared/rpc/client/reflection_client.ts";
+import { weriftPeers } from "../../../shared/rtc/webrtc/werift_peers.ts";
 import { freePort } from "../../../shared/test_tools/free_port.ts";
+import { dialRemote } from "../../remotes/dial.ts";
+import { remoteSettings } from "../../remotes/remote_settings.ts";
 import { fake, TestMachine } from "./remotes_testing.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
@@ -232,3 +242,91 @@ Deno.test("a remote is reached over WebRTC by its own signalling", async () => {
   for await (const _ of audio.getAudio({ name: "a", durationSeconds: 0.2 })) chunks++;
   assert.ok(chunks > 0);
 });
+
+Deno.test("a server of another make that has this machine as its remote gets what it asks", async () => {
+  await using far = await TestMachine.start({
+    components: [
+      fake("motor", "m", { max_rpm: 100 }, { frame: { parent: "world" } }),
+      fake("sensor", "s", { readings: { n: 5 } }),
+    ],
+    auth: { handlers: [{ type: "api-key", config: { id: KEY } }] },
+  }, { webrtc: true });
+  const stranger = await far.robot.resourceNames({}).catch((error) => ConnectError.from(error));
+  assert.equal((stranger as ConnectError).code, Code.Unauthenticated);
+  const log = memoryLogger();
+  const { signal } = new AbortController();
+  for (const [webrtc, way] of [[true, "webrtc"], [false, "plaintext"]] as const) {
+    const link = await dialRemote(
+      remoteSettings({
+        ...{ name: "far", address: far.address },
+        auth: { entity: "id", credentials: { type: "api-key", payload: KEY } },
+      }),
+      {
+        ...{ webrtc, allowInsecure: false, cloudSignaling: () => undefined, clock: systemClock },
+        ...{ log, peers: () => Promise.resolve(weriftPeers({ clock: systemClock, log })) },
+      },
+      signal,
+    );
+    try {
+      assert.equal(link.way, way);
+      const services = await askAsParent(link.channel.transport);
+      // It learns all of them; over one of the two ways that is enough here.
+      const learned = webrtc ? [MotorService.typeName] : services;
+      for (const service of learned) {
+        await learnService(link.channel.transport, service, { signal });
+      }
+    } finally {
+      link.close();
+    }
+  }
+});
+
+/**
+ * The calls of a server in Go to its remote, in its order and with its metadata.
+ *
+ * @returns the services that it asks the remote's reflection for.
+ */
+async function askAsParent(transport: Transport): Promise<string[]> {
+  const headers = { viam_client: "go;v0.90.0;v0.1.400", opid: crypto.randomUUID() };
+  const robot = createClient(RobotService, transport);
+  const list = async () => {
+    const { resources } = await robot.resourceNames({}, { headers });
+    const { resourceRpcSubtypes: apis } = await robot.resourceRPCSubtypes({}, { headers });
+    return {
+      names: resources.filter(({ type }) => type === "component").map(({ name }) => name).sort(),
+      services: apis.map(({ protoService }) => protoService),
+    };
+  };
+  const first = await list();
+  assert.deepEqual(first.names, ["m", "s"]);
+  assert.ok(first.services.includes(MotorService.typeName));
+  const { frameSystemConfigs } = await robot.frameSystemConfig({}, { headers });
+  assert.deepEqual(frameSystemConfigs.map(({ frame }) => frame?.referenceFrame), ["m"]);
+  // What it adds to its own status; a remote without a cloud has none.
+  const metadata = await robot.getCloudMetadata({}).catch((error) => ConnectError.from(error));
+  assert.equal((metadata as ConnectError).code, Code.FailedPrecondition);
+  const status = await robot.getMachineStatus({}, { headers });
+  assert.equal(status.state, GetMachineStatusResponse_State.RUNNING);
+
+  const { id, heartbeatWindow } = await robot.startSession({ resume: "" }, { headers });
+  assert.equal(heartbeatWindow?.seconds, 2n);
+  await robot.sendSessionHeartbeat({ id }, { headers });
+  const motor = createClient(MotorService, transport);
+  let safety = "";
+  await motor.setPower({ name: "m", powerPct: 0.5 }, {
+    headers: { ...headers, "viam-sid": id },
+    onHeader: (header) => safety = header.get("viam-smrn") ?? "",
+  });
+  assert.equal(safety, "rdk:component:motor/m");
+  const sensors = createClient(SensorService, transport);
+  const { readings } = await sensors.getReadings({ name: "s" }, { headers });
+  assert.equal(readings["n"]?.kind.value, 5);
+  await motor.stop({ name: "m" }, { headers });
+  assert.equal((await motor.isPowered({ name: "m" }, { headers })).isOn, false);
+  const old = await robot.sendSessionHeartbeat({ id: crypto.randomUUID() })
+    .catch((error) => ConnectError.from(error)) as ConnectError;
+  assert.deepEqual([old.code, old.rawMessage], [Code.InvalidArgument, "SESSION_EXPIRED"]);
+  // It looks at its remote again every few seconds.
+  assert.deepEqual(await list(), first);
+  return first.services;
+}
