@@ -8,6 +8,7 @@ import {
 } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import { VisionService } from "../../../shared/gen/viam/service/vision/v1/vision_pb.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { problemOf } from "../../resources/graph/noted_problems.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { type Used, useDriver } from "../drivers/dependency.ts";
 import { readImageHeader } from "../images/image_header.ts";
@@ -93,6 +94,14 @@ export class TransformCamera implements Driver<typeof CameraService> {
 
   getStatus() {
     return { source: this.attributes.source, steps: this.attributes.pipeline.length };
+  }
+
+  /** That of what it is made of. */
+  problem(): string | undefined {
+    for (const { name, resource } of [this.#camera, ...this.#services.values()]) {
+      const problem = problemOf(resource);
+      if (problem !== undefined) return `${name}, which it uses, has a problem: ${problem}`;
+    }
   }
 
   getPointCloud(): never {

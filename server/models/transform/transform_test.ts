@@ -3,6 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { encode } from "fast-png";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { decodePicture, type Picture } from "../../../shared/picture/decode.ts";
+import { noteProblem } from "../../resources/graph/noted_problems.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { subprocessOf } from "../environment.ts";
@@ -237,4 +238,31 @@ Deno.test("a pipeline that cannot work is refused with the path of the step", ()
     pipeline: [{ type: "detections", attributes: { detector_name: "eyes" } }],
   });
   assert.deepEqual(model.dependencies!(attributes), { required: ["cam", "eyes"] });
+});
+
+Deno.test("a pipeline has the problems of its camera and its vision services", async () => {
+  const work = pictures();
+  const problems = { cam: "", eyes: "" };
+  const eyes = { problem: () => problems.eyes } as Resource;
+  const camera = await construct<TransformCamera, unknown>(
+    transformModel(() => work) as Model<unknown>,
+    {
+      source: "cam",
+      pipeline: [{ type: "detections", attributes: { detector_name: "eyes" } }],
+    },
+    {
+      dependencies: new Map([
+        ["rdk:component:camera/cam", { problem: () => problems.cam } as Resource],
+        ["rdk:service:vision/eyes", eyes],
+      ]),
+    },
+  );
+  assert.equal(camera.problem(), undefined);
+  problems.cam = "it is frozen; see its power";
+  assert.match(camera.problem() ?? "", /^cam, which it uses, .*: it is frozen; see its power$/);
+  problems.cam = "";
+  // What others note of one that has no words of its own counts as well.
+  noteProblem(eyes, "its model is gone");
+  assert.match(camera.problem() ?? "", /^eyes, which it uses, .*: its model is gone$/);
+  await work.close();
 });

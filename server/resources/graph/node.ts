@@ -1,6 +1,6 @@
 /** One resource of the running graph: its state for status, its instance for calls. */
 import { toError } from "../../../shared/base/errors/to_error.ts";
-import { notedProblem } from "./noted_problems.ts";
+import { problemOf } from "./noted_problems.ts";
 import type { Resource } from "./resource.ts";
 import type { StartedBuild } from "./start_build.ts";
 import type { TargetNode } from "./target.ts";
@@ -94,14 +94,6 @@ export class ResourceNode {
   get phase(): "ready" | "building" | "closed" {
     if (this.instance) return "ready";
     return this.build ? "building" : "closed";
-  }
-}
-
-function problemOf(resource: Resource): string | undefined {
-  try {
-    return resource.problem?.() || notedProblem(resource);
-  } catch (error) {
-    return `its state cannot be had: ${toError(error).message}`;
   }
 }
 

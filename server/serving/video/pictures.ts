@@ -18,7 +18,12 @@ export interface Picture extends PictureSize {
 
 /** A frame that cannot be used. */
 export class BrokenPicture extends Error {
-  override readonly name = "BrokenPicture";
+  override readonly name: string = "BrokenPicture";
+}
+
+/** Frames of a kind that is not encoded; they may be whole. */
+export class UnfitPicture extends BrokenPicture {
+  override readonly name = "UnfitPicture";
 }
 
 /** How long a camera may take for a frame. Milliseconds. */
@@ -40,7 +45,7 @@ export async function nextPicture(
   clock: Clock,
 ): Promise<Picture> {
   const getImages = driverMethod(camera, "getImages");
-  if (!getImages) throw new BrokenPicture("the camera gives no images");
+  if (!getImages) throw new UnfitPicture("the camera gives no images");
   const request = { name: "", filterSourceNames: [], extra: {} };
   const answer = await withDeadline(
     (signal) => getImages.call(camera, request, { signal }),
@@ -50,8 +55,9 @@ export async function nextPicture(
   const { images = [] } = answer as Partial<GetImagesResponse>;
   const image = images.find(({ mimeType }) => MIME_TYPES.includes(mimeType));
   if (!image) {
-    const types = images.map(({ mimeType }) => JSON.stringify(mimeType)).join(", ") || "no image";
-    throw new BrokenPicture(`the camera gives ${types}; ${MIME_TYPES.join(", ")} can be encoded`);
+    if (images.length === 0) throw new BrokenPicture("the camera gives no image");
+    const types = images.map(({ mimeType }) => JSON.stringify(mimeType)).join(", ");
+    throw new UnfitPicture(`the camera gives ${types}; ${MIME_TYPES.join(", ")} can be encoded`);
   }
   const { mimeType, image: bytes } = image;
   const size = pictureSize(bytes, mimeType);

@@ -3,7 +3,6 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
-import { noteProblem } from "../../resources/graph/noted_problems.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import {
   type EncodedFrame,
@@ -12,11 +11,12 @@ import {
   type VideoCodec,
 } from "../../resources/video/encoded_source.ts";
 import { encodedPictures, EncoderError } from "./encoded_pictures.ts";
-import { Feed, type FeedPace, MOST_FAILURES } from "./feed.ts";
+import { Feed, type FeedPace } from "./feed.ts";
 import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import { EncoderFinder } from "./ffmpeg.ts";
 import type { PictureSize } from "./picture_size.ts";
 import { nextPicture } from "./pictures.ts";
+import { VideoProblems } from "./video_problems.ts";
 
 /** What the hub needs. */
 export interface VideoHubOptions {
@@ -55,8 +55,7 @@ export class VideoHub {
   /** By camera and codec. */
   readonly #running = new Map<string, Running>();
   readonly #sizes = new Map<string, PictureSize>();
-  /** Cameras whose status has a video that was given up. */
-  readonly #noted = new Set<string>();
+  readonly #problems: VideoProblems;
   /** Of the feeds that ran, by camera and codec. */
   readonly #paces = new Map<string, FeedPace>();
   /** Looks at cameras under way, by camera. */
@@ -65,6 +64,7 @@ export class VideoHub {
   constructor(options: VideoHubOptions) {
     this.#options = options;
     this.#start = options.start ?? startFfmpeg;
+    this.#problems = new VideoProblems(options);
     this.#finder = new EncoderFinder(this.#start, options.clock);
   }
 
@@ -153,6 +153,7 @@ export class VideoHub {
 
   /** Ends all videos. */
   async close(): Promise<void> {
+    this.#problems.close();
     const feeds = [...this.#running.values()].map(({ feed }) => feed);
     this.#running.clear();
     await Promise.all(feeds.map((feed) => feed.close()));
@@ -209,14 +210,7 @@ export class VideoHub {
         const running = this.#running.get(key);
         if (running?.feed !== feed) return;
         this.#running.delete(key);
-        // A camera that gives nothing may be well again long before the next viewer comes.
-        if (error instanceof EncoderError) {
-          this.#note(
-            name,
-            `its video ended, as ${MOST_FAILURES} starts gave no frame: ${reason}. Look at ffmpeg; the ` +
-              "next who wants the video starts it again, and images come with GetImages",
-          );
-        }
+        this.#problems.note(name, reason, error);
         for (const end of running.tracks.values()) end();
       },
     });
@@ -228,22 +222,9 @@ export class VideoHub {
   /** A video that shows something, in any codec, ends what was noted. */
   async *#watched(name: string, frames: AsyncIterable<EncodedFrame>) {
     for await (const frame of frames) {
-      if (this.#noted.delete(name)) this.#note(name, undefined);
+      this.#problems.end(name);
       yield frame;
     }
-  }
-
-  #note(name: string, problem: string | undefined): void {
-    let camera: Resource;
-    try {
-      camera = this.#options.camera(name);
-      // Its own is in status, and ends there.
-      if (problem !== undefined && camera.problem?.() !== undefined) return;
-    } catch {
-      return; // Status shows why it is not there.
-    }
-    if (problem !== undefined) this.#noted.add(name);
-    noteProblem(camera, problem);
   }
 
   #isPassedOn(name: string, codec: VideoCodec): boolean {

@@ -71,9 +71,9 @@ class Rig {
   ended = 0;
   readonly #passed: EncodedFrame = { data: Uint8Array.of(1), isKeyframe: true };
 
-  constructor(readonly camera: Resource) {
+  constructor(public camera: Resource) {
     this.hub = new VideoHub({
-      camera: () => camera,
+      camera: () => this.camera,
       ...{ clock: this.clock, log: memoryLogger(), start: this.host.start },
     });
   }
@@ -131,11 +131,53 @@ Deno.test("a video that is given up is in the camera's status, until one shows s
   await rig.hub.close();
 });
 
-Deno.test("a camera that gave no frame, or has a problem of its own, is not blamed for its video", async () => {
-  const silent = () => Promise.reject(new Error("it is frozen"));
+Deno.test("a camera that gave its video nothing has that in its status, until it gives a frame", async () => {
+  const broken = () => ({ images: [{ image: Uint8Array.of(1, 2, 3), mimeType: "image/jpeg" }] });
+  for (
+    const [fails, like] of [
+      [
+        () => Promise.reject(new Error("it is unplugged")),
+        /: it is unplugged\. Look at the camera/,
+      ],
+      [() => new Promise(() => {}), /: the camera gave no frame for 5 s\. Look at the camera/],
+      [broken, /: the camera gives a frame that is no image\/jpeg.*\. Look at the camera/],
+      [() => ({ images: [] }), /: the camera gives no image\. Look at the camera/],
+    ] as const
+  ) {
+    const camera: Record<string, unknown> = { getImages: fails, getProperties };
+    const rig = new Rig(camera as unknown as Resource);
+    rig.view("VP8");
+    await rig.until(() => rig.ended === 1);
+    assert.match(notedProblem(rig.camera) ?? "", like);
+    await rig.clock.advance(30_000);
+    assert.match(notedProblem(rig.camera) ?? "", like);
+    camera["getImages"] = getImages;
+    await rig.until(() => notedProblem(rig.camera) === undefined);
+    assert.equal(rig.ended, 1);
+    await rig.hub.close();
+  }
+});
+
+Deno.test("a camera that is built again is not looked at for the video of the one before", async () => {
+  const getNothing = () => Promise.reject(new Error("it is unplugged"));
+  const [first, second] = [getNothing, getNothing].map((getImages) =>
+    ({ getImages, getProperties }) as unknown as Resource
+  );
+  const rig = new Rig(first!);
+  rig.view("VP8");
+  await rig.until(() => rig.ended === 1);
+  assert.notEqual(notedProblem(first!), undefined);
+  rig.camera = second!;
+  await rig.until(() => rig.clock.pendingTimers === 0);
+  assert.equal(notedProblem(second!), undefined);
+  await rig.hub.close();
+});
+
+Deno.test("a camera that no encoder can take, or with a problem of its own, is not blamed for its video", async () => {
+  const points = () => ({ images: [{ image: JPEG, mimeType: "pointcloud/pcd" }] });
   for (
     const camera of [
-      { getImages: silent, getProperties },
+      { getImages: points, getProperties },
       { getImages, getProperties, problem: () => "it is frozen" },
     ] as unknown as Resource[]
   ) {
