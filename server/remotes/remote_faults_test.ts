@@ -9,6 +9,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import {
   ResourceNamesResponseSchema,
+  ResourceStatus_State,
   RobotService,
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
@@ -129,6 +130,29 @@ Deno.test("a peer that is no machine server is named so", async () => {
   await using manager = new Manager(server.address);
   await manager.until(/there is no machine server at 127\.0\.0\.1:\d+, or one of another version/);
   assert.deepEqual(manager.specs, []);
+});
+
+Deno.test("what can be called and is unhealthy on a remote is unhealthy here, until it is well", async () => {
+  let error = "the camera is not there; plug it in";
+  const router = new RpcRouter().service(RobotService, {
+    resourceNames: () => ({ resources: [sensor("s")] }),
+    getMachineStatus: () => ({
+      resources: [{
+        name: sensor("s"),
+        state: error === "" ? ResourceStatus_State.READY : ResourceStatus_State.UNHEALTHY,
+        error,
+      }],
+    }),
+  });
+  await using server = await serve(router);
+  await using manager = new Manager(server.address);
+  await manager.until(/^ready$/);
+  const [spec] = manager.specs;
+  assert.equal(spec?.problem, undefined, "it is built");
+  const resource = await spec!.builtBy!.construct({} as never);
+  assert.equal(resource.problem?.(), `on remote r: ${error}`);
+  error = "";
+  await waitFor(() => resource.problem?.() === undefined, { deadlineMs: 60_000 });
 });
 
 Deno.test("a remote whose status never ends is used without it", async () => {

@@ -23,6 +23,8 @@ export interface ListedResource extends RemoteResource {
 
 export interface RemoteList extends Omit<RemoteListing, "resources"> {
   readonly resources: readonly ListedResource[];
+  /** Why resources that can be called are unhealthy there, by their full names there. */
+  readonly ailing: ReadonlyMap<string, string>;
   /** Two lists of one remote with the same text are the same. */
   readonly text: string;
 }
@@ -58,7 +60,12 @@ export class RemoteLists {
     if (names !== this.#names || this.#count++ % STATUS_EVERY === 0) await this.#look(signal);
     this.#names = names;
     const problems = new Map(this.#unready.map(({ name, problem }) => [keyOf(name), problem]));
-    for (const name of resources) problems.delete(keyOf(name));
+    const ailing = new Map<string, string>();
+    for (const key of resources.map(keyOf)) {
+      const problem = problems.get(key);
+      if (problem !== undefined) ailing.set(key, problem);
+      problems.delete(key);
+    }
     const unready = this.#unready.filter(({ name }) => problems.has(keyOf(name)));
     const all = [...resources, ...unready.map(({ name }) => name)];
     const listing = remoteListing(all, { ...this.options, machines });
@@ -66,8 +73,8 @@ export class RemoteLists {
       ...one,
       problem: problems.get(fullName(one.api, one.theirs)),
     }));
-    const text = JSON.stringify([machines, listed]);
-    return { ...listing, resources: listed, text };
+    const text = JSON.stringify([machines, listed, [...ailing]]);
+    return { ...listing, resources: listed, ailing, text };
   }
 
   /** What is not ready there; a remote whose status cannot be had shows only what is ready. */

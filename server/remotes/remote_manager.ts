@@ -147,7 +147,7 @@ export class RemoteManager {
     state: Exclude<RemoteState, { kind: "connecting" }>,
   ): ResourceSpec[] {
     return (state.list?.resources ?? []).map((resource): ResourceSpec => {
-      const { api, ours, theirs } = resource;
+      const { api, ours } = resource;
       const services = serviceConfigsOf(settings, resource);
       const problem = state.kind === "lost"
         ? `remote ${settings.name} is not connected: ${state.reason}`
@@ -163,13 +163,13 @@ export class RemoteManager {
         dependsOn: [],
         ...(services.length > 0 && { extra: { service_configs: services } }),
         ...(problem !== undefined && { problem }),
-        builtBy: { generation, construct: () => this.#construct(state, api, theirs) },
+        builtBy: { generation, construct: () => this.#construct(settings.name, state, resource) },
       };
     });
   }
 
   // deno-lint-ignore require-await -- what it throws is the outcome of the build
-  async #construct(state: RemoteState, api: string, theirs: string) {
+  async #construct(remote: string, state: RemoteState, { api, theirs }: ListedResource) {
     if (state.kind !== "connected") throw new Error("the remote is not connected");
     const service = this.options.apis.serviceOf(api);
     if (!service) {
@@ -179,7 +179,18 @@ export class RemoteManager {
       );
     }
     const remove = () => Promise.resolve();
-    return forwardedResource({ channel: state.calls.of(theirs), service, name: theirs, remove });
+    const channel = state.calls.of(theirs);
+    return {
+      ...forwardedResource({ channel, service, name: theirs, remove }),
+      problem: () => this.#problemOf(remote, fullName(api, theirs)),
+    };
+  }
+
+  /** Why a resource that can be called is unhealthy on its remote. */
+  #problemOf(remote: string, key: string): string | undefined {
+    const state = this.#entries.get(remote)?.supervisor?.state;
+    const problem = state?.kind === "connected" ? state.list.ailing.get(key) : undefined;
+    return problem === undefined ? undefined : `on remote ${remote}: ${problem}`;
   }
 }
 
