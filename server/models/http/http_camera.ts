@@ -1,5 +1,6 @@
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { readImageHeader } from "../images/image_header.ts";
 import { MAX_IMAGE_BYTES, type Still, stillCamera } from "../images/still_camera.ts";
 import { Polled } from "../readings/polled.ts";
 import type { HttpCameraAttributes } from "./http_attributes.ts";
@@ -8,6 +9,8 @@ import type { HttpSensorEnvironment } from "./http_sensor.ts";
 import { multipartBoundary, readFirstPart } from "./multipart.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
+/** After a failure. */
+const AGAIN_MS = 10_000;
 
 /** The time of an image is that of its arrival: what cameras report it is rarely right. */
 export function createHttpCamera(
@@ -17,6 +20,7 @@ export function createHttpCamera(
   const polled = new Polled<Still>({
     clock,
     intervalMs: interval ?? 0,
+    againMs: AGAIN_MS,
     ask: async (signal) => {
       const bytes = await httpGet({
         address: url,
@@ -27,14 +31,19 @@ export function createHttpCamera(
         signal,
         fetch,
       }, readImage);
-      return { bytes, takenAt: clock.now(), origin: `the answer of ${url.shown}` };
+      const origin = `the answer of ${url.shown}`;
+      readImageHeader(bytes, origin);
+      return { bytes, takenAt: clock.now(), origin };
     },
   });
-  return stillCamera({
-    sourceName: "color",
-    take: (signal) => polled.read(signal),
-    close: () => polled.close(),
-  });
+  return {
+    ...stillCamera({
+      sourceName: "color",
+      take: (signal) => polled.read(signal),
+      close: () => polled.close(),
+    }),
+    problem: () => polled.problem,
+  };
 }
 
 async function readImage(response: Response): Promise<Uint8Array> {

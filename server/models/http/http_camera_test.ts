@@ -7,6 +7,7 @@ import {
   GetPropertiesRequestSchema,
 } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import { jpegBytes, pngBytes } from "../images/testing.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
@@ -66,7 +67,41 @@ Deno.test("httpCameraModel() says what came when it is no image", () =>
       images(camera),
       new RegExp(`the answer of ${origin}/ is neither JPEG nor PNG: its first bytes are 3c 68`),
     );
+    await camera.close?.();
   }));
+
+Deno.test("httpCameraModel() has a problem until its camera gives images again, also when nobody asks", async () => {
+  let answer = () => Promise.resolve(new Response("<html>"));
+  await withSite(() => answer(), async ({ origin }) => {
+    const clock = new FakeClock();
+    const camera = await build({ url: origin }, { clock });
+    const becomes = (like: RegExp) =>
+      waitFor(async () => {
+        await clock.advance(2_000);
+        return like.test(camera.problem!() ?? "none");
+      }, { deadlineMs: 60_000 });
+    assert.equal(camera.problem!(), undefined);
+    await assert.rejects(images(camera), /neither JPEG nor PNG/);
+    assert.match(camera.problem!() ?? "", /neither JPEG nor PNG/);
+    answer = () => Promise.resolve(new Response(pngBytes(64, 48)));
+    await becomes(/^none$/);
+    // Who asks leaves before a camera that is frozen is given up.
+    const frozen = Promise.withResolvers<void>();
+    answer = async () => {
+      await frozen.promise;
+      return new Response(pngBytes(64, 48));
+    };
+    const caller = new AbortController();
+    const asked = camera.getImages!(create(GetImagesRequestSchema), testCall(caller.signal));
+    await clock.advance(2_000);
+    caller.abort(new Error("it took too long"));
+    await assert.rejects(async () => await asked, /it took too long/);
+    await becomes(/took longer than 10s/);
+    frozen.resolve();
+    await becomes(/^none$/);
+    await camera.close?.();
+  });
+});
 
 Deno.test("multipartBoundary() finds the boundary however it is written", () => {
   assert.equal(multipartBoundary("multipart/x-mixed-replace;boundary=abc"), "abc");

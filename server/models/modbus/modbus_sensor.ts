@@ -1,7 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
-import type { Timer } from "../../../shared/base/time/clock.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import type { CallContext, Readings, Sensor } from "../../resources/graph/resource.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
@@ -27,9 +26,6 @@ export class ModbusSensor implements Sensor {
   readonly #polled: Polled<Readings>;
   #link: ByteLink | undefined;
   #id = 0;
-  #problem: string | undefined;
-  #again: Timer | undefined;
-  #closed = false;
 
   constructor(
     private readonly environment: BuiltinEnvironment,
@@ -46,6 +42,7 @@ export class ModbusSensor implements Sensor {
     this.#polled = new Polled({
       clock: environment.clock,
       intervalMs: attributes.interval ?? 0,
+      againMs: AGAIN_MS,
       ask: (signal) => this.#readAll(signal),
     });
   }
@@ -55,16 +52,15 @@ export class ModbusSensor implements Sensor {
   }
 
   getStatus() {
-    return this.#problem === undefined ? {} : { error: this.#problem };
+    const problem = this.problem();
+    return problem === undefined ? {} : { error: problem };
   }
 
   problem(): string | undefined {
-    return this.#problem;
+    return this.#polled.problem;
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#again?.cancel();
     await this.#polled.close();
     await this.#hangUp();
   }
@@ -75,32 +71,15 @@ export class ModbusSensor implements Sensor {
       for (const register of this.attributes.registers) {
         readings[register.name] = await this.#readOne(register, signal);
       }
-      this.#problem = undefined;
-      this.#again?.cancel();
-      this.#again = undefined;
       return readings;
     } catch (error) {
       const { code, rawMessage } = ConnectError.from(toError(error));
-      const problem = `${placeName(this.#place)}: ${rawMessage}`;
-      // A reader who leaves says nothing of the device.
-      if (!signal.aborted) {
-        this.#problem = problem;
-        this.#readAgain();
-      }
       // What comes late must not be taken for the next answer.
       if (code !== Code.FailedPrecondition || !rawMessage.startsWith("the device refuses")) {
         await this.#hangUp();
       }
-      throw new ConnectError(problem, code);
+      throw new ConnectError(`${placeName(this.#place)}: ${rawMessage}`, code);
     }
-  }
-
-  #readAgain(): void {
-    if (this.#closed) return;
-    this.#again ??= this.environment.clock.setTimer(AGAIN_MS, () => {
-      this.#again = undefined;
-      this.#polled.read(new AbortController().signal).catch(() => this.#readAgain());
-    });
   }
 
   async #readOne(register: ModbusRegister, signal: AbortSignal): Promise<number | boolean> {

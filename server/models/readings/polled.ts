@@ -1,5 +1,6 @@
 /** Something that is queried again at most so often, and once for all who ask at the same time. */
-import type { Clock } from "../../../shared/base/time/clock.ts";
+import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 
 export interface PolledOptions<T> {
   clock: Clock;
@@ -7,7 +8,15 @@ export interface PolledOptions<T> {
   intervalMs: number;
   /** Asks. The signal aborts when nobody waits any more, or at the close. */
   ask: (signal: AbortSignal) => Promise<T>;
+  /**
+   * What failed is asked again after so long, until it answers: so that a problem ends also when
+   * nobody reads. Milliseconds; left out: never.
+   */
+  againMs?: number;
 }
+
+/** Who leaves after so long may have left because there was no answer. Milliseconds. */
+const LONG_MS = 1_000;
 
 interface Run<T> {
   readonly controller: AbortController;
@@ -21,10 +30,17 @@ export class Polled<T> {
   #current: Run<T> | undefined;
   #last: { readonly atMs: number; readonly answer: Promise<T> } | undefined;
   readonly #active = new Set<Run<T>>();
+  #problem: string | undefined;
+  #again: Timer | undefined;
   #closed = false;
 
   constructor(options: PolledOptions<T>) {
     this.#options = options;
+  }
+
+  /** Why there was no answer the last time; undefined when there was one. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /**
@@ -44,6 +60,7 @@ export class Polled<T> {
   /** Breaks off what is being asked; resolves when it has ended. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#again?.cancel();
     const active = [...this.#active];
     for (const run of active) run.controller.abort(new Error("the resource was closed"));
     await Promise.allSettled(active.map((run) => run.answer));
@@ -57,14 +74,32 @@ export class Polled<T> {
       waiting: 0,
     };
     this.#active.add(run);
-    const settle = () => {
+    const { clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const settle = (problem: string | undefined) => {
       this.#active.delete(run);
       if (this.#current === run) this.#current = undefined;
-      if (controller.signal.aborted) return;
-      this.#last = { atMs: this.#options.clock.monotonicMs(), answer: run.answer };
+      if (controller.signal.aborted) {
+        if (clock.monotonicMs() - startMs >= LONG_MS) this.#askAgain();
+        return;
+      }
+      this.#last = { atMs: clock.monotonicMs(), answer: run.answer };
+      this.#problem = problem;
+      if (problem !== undefined) return this.#askAgain();
+      this.#again?.cancel();
+      this.#again = undefined;
     };
-    run.answer.then(settle, settle);
+    run.answer.then(() => settle(undefined), (error) => settle(reasonOf(error)));
     return run;
+  }
+
+  #askAgain(): void {
+    const { clock, againMs, intervalMs } = this.#options;
+    if (againMs === undefined || this.#closed) return;
+    this.#again ??= clock.setTimer(Math.max(againMs, intervalMs), () => {
+      this.#again = undefined;
+      this.#current ??= this.#start();
+    });
   }
 
   #join(run: Run<T>, signal: AbortSignal): Promise<T> {
