@@ -20,6 +20,8 @@ import {
 import { AppService, OnlineState, type PartSummary } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import {
   ConsoleService,
+  type GetMachinePositionResponse,
+  GetMachinePositionResponseSchema,
   type GetPartLiveStatusResponse,
   GetPartLiveStatusResponseSchema,
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
@@ -170,8 +172,10 @@ export function machineCommands(confirm: Confirm): CommandTree {
           part,
           status: await client.getPartLiveStatus({ partId: part.partId }),
         })));
+        const place = await client.getMachinePosition({ machineId: machine.id });
         const json = {
           ...machineJson(machine),
+          position: toJson(GetMachinePositionResponseSchema, place),
           parts: parts.map(({ part, status }) => ({
             ...partJson(part),
             status: toJson(GetPartLiveStatusResponseSchema, status),
@@ -180,7 +184,7 @@ export function machineCommands(confirm: Confirm): CommandTree {
         const text = parts.map(({ part, status }) => statusText(context, part, status)).join("\n");
         return {
           json,
-          text: `${machine.name}, ${machine.locationName}\n\n${text}`,
+          text: `${machine.name}, ${machine.locationName}${placeText(place)}\n\n${text}`,
           ids: [machine.id],
         };
       },
@@ -294,6 +298,12 @@ async function readText(path: string): Promise<string> {
   } catch (error) {
     throw toFileError(error, "read the list of machines", path);
   }
+}
+
+function placeText({ position, movementSensor, time }: GetMachinePositionResponse): string {
+  if (!position) return "";
+  const source = movementSensor === "" ? "" : ` (${movementSensor}, ${timeText(time)})`;
+  return `, ${position.latitude}, ${position.longitude}${source}`;
 }
 
 function statusText(

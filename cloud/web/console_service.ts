@@ -16,6 +16,7 @@ import { toTarget } from "../releases/catalogue/release_messages.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import type { MapTiles } from "./map_tiles.ts";
 import { watchFleet } from "./fleet_stream.ts";
+import { placeOf, toGeoPoint } from "./machine_places.ts";
 import { withoutSecrets } from "../releases/catalogue/selectors.ts";
 import type { ChangedMachines } from "../fleet/presence/changed_machines.ts";
 import type { Presence } from "../fleet/presence/presence.ts";
@@ -87,6 +88,20 @@ export function consoleService(
             ...{ isRollback: rollback_reason !== null, rollbackReason: rollback_reason ?? "" },
           }),
         ),
+      };
+    },
+
+    async getMachinePosition({ machineId }, context) {
+      const scope = await callers.scope(context);
+      const machine = await scope.machine(machineId, "see");
+      const place = await placeOf(scope, machine.id);
+      if (!place) return {};
+      const { reading } = place;
+      return {
+        position: toGeoPoint(place),
+        movementSensor: reading?.movementSensor ?? "",
+        partId: reading?.partId ?? "",
+        ...(reading && { time: timestampFromMs(Math.floor(reading.receivedUs / 1_000)) }),
       };
     },
 

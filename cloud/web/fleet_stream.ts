@@ -8,7 +8,6 @@ import {
   type WatchFleetResponse,
   WatchFleetResponseSchema,
 } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
-import { type GeoPoint, GeoPointSchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { ownVersion } from "../../shared/base/build_info/family_version.ts";
 import type { Clock } from "../../shared/base/time/clock.ts";
 import { linkedController } from "../../shared/base/time/linked_controller.ts";
@@ -18,6 +17,7 @@ import type { Scope } from "../accounts/access/scope.ts";
 import type { ChangedMachines } from "../fleet/presence/changed_machines.ts";
 import type { PartPresence, Presence } from "../fleet/presence/presence.ts";
 import type { LiveStatus } from "../fleet/watch/live_status.ts";
+import { capturedPlaces, placeInMetadata, toGeoPoint } from "./machine_places.ts";
 
 export interface FleetStreamOptions {
   readonly callers: Pick<Callers, "scope" | "watch">;
@@ -207,6 +207,7 @@ async function machinesWith(
     .select(["locations.name as location_name", "parts.id as part_id", "resource_metadata.data"])
     .execute();
   const rows = found.filter((row) => row.org_id === organizationId);
+  const places = await capturedPlaces(scope, rows.map(({ id }) => id));
   return inOrder(ids, rows).map((row) => {
     const partId = row.part_id ?? "";
     const known = presence.of(partId);
@@ -227,8 +228,8 @@ async function machinesWith(
         ...{ orgId: organizationId, locationId: row.location_id, machineId: row.id },
       }),
     });
-    const position = positionOf(metadata);
-    if (position) machine.position = position;
+    const place = places.get(row.id) ?? placeInMetadata(metadata);
+    if (place) machine.position = toGeoPoint(place);
     if (known.state === "offline" && known.lastAccess) {
       machine.lastSeen = timestampFromDate(known.lastAccess);
     }
@@ -249,19 +250,9 @@ const STATES: Readonly<Record<PartPresence["state"], FleetMachineState>> = {
 /** What the fleet shows of a machine's metadata; anybody who manages it may write anything there. */
 interface Metadata {
   readonly tags?: unknown;
-  readonly position?: unknown;
 }
 
 /** The list `tags` in a machine's metadata; what is no text there is no tag. */
 function tagsOf({ tags }: Metadata): string[] {
   return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
-}
-
-/** Where a machine is by its metadata; undefined where that is no place on the globe. */
-function positionOf({ position }: Metadata): GeoPoint | undefined {
-  if (typeof position !== "object" || position === null) return undefined;
-  const { latitude, longitude } = position as Readonly<Record<string, unknown>>;
-  if (typeof latitude !== "number" || Math.abs(latitude) > 90) return undefined;
-  if (typeof longitude !== "number" || Math.abs(longitude) > 180) return undefined;
-  return create(GeoPointSchema, { latitude, longitude });
 }

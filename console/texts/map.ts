@@ -5,6 +5,7 @@ export const map = {
   label: ["Map of the fleet", "Karte der Flotte"],
   place: ["Where it is", "Wo sie ist"],
   placeMap: ["Map of where the machine is", "Karte des Ortes der Maschine"],
+  capturedBy: ["Captured by {sensor}", "Erfasst von {sensor}"],
   onFleetMap: ["On the map of the fleet", "Auf der Karte der Flotte"],
   keys: [
     "Arrow keys move the map, + and − zoom. The machines in it are in the list after it.",
@@ -28,7 +29,7 @@ export const map = {
   without: ["{n} without a position", "{n} ohne Position"],
   none: ["No machine says where it is", "Keine Maschine nennt ihren Ort"],
   noneText: [
-    "Enter latitude and longitude in the settings of a machine, or have a program write them into its metadata.",
-    "Tragen Sie Breite und Länge in den Einstellungen einer Maschine ein oder lassen Sie ein Programm sie in ihre Metadaten schreiben.",
+    "Capture the method Position of a movement sensor, enter latitude and longitude in the settings of a machine, or have a program write them into its metadata.",
+    "Erfassen Sie die Methode Position eines Bewegungssensors, tragen Sie Breite und Länge in den Einstellungen einer Maschine ein oder lassen Sie ein Programm sie in ihre Metadaten schreiben.",
   ],
 } as const satisfies Texts;

@@ -8,8 +8,8 @@ export const settings = {
   tags: ["Tags, apart by commas", "Tags, durch Kommas getrennt"],
   position: ["Position: latitude, longitude", "Position: Breite, Länge"],
   positionHint: [
-    "Degrees, such as 48.137, 11.575; empty: the machine is not on the map.",
-    "Grad, etwa 48.137, 11.575; leer: die Maschine ist nicht auf der Karte.",
+    "Degrees, such as 48.137, 11.575. What its movement sensors capture as Position comes first.",
+    "Grad, etwa 48.137, 11.575. Was ihre Bewegungssensoren als Position erfassen, geht vor.",
   ],
   positionWrong: [
     "Write two numbers: latitude from -90 to 90, a comma, longitude from -180 to 180.",

@@ -1,6 +1,8 @@
 /** The map of machines, locations as a tree, and what a viewer keeps of the fleet, in a browser. */
 import assert from "node:assert/strict";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { encode } from "fast-png";
+import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig, consoleTest, PHONE } from "./console_rig.ts";
 import { keyboardHands } from "./hands.ts";
@@ -67,6 +69,26 @@ consoleTest(
     await place.getByRole("link", { name: "On the map of the fleet" }).click();
     await page.waitForURL(/view=map&at=-37\.8/);
     await map.getByRole("link", { name: "sydney" }).waitFor();
+
+    // Where a movement sensor was comes before what the metadata say.
+    const time = timestampFromDate(new Date());
+    await rig.part(DataSyncService).dataCaptureUpload({
+      metadata: {
+        ...{ partId: made.part_id, componentType: "rdk:component:movement_sensor" },
+        ...{ componentName: "gps", methodName: "Position", type: DataType.TABULAR_SENSOR },
+      },
+      sensorContents: [{
+        metadata: { timeRequested: time, timeReceived: time },
+        data: { case: "struct", value: { coordinate: { latitude: -37.7, longitude: 145 } } },
+      }],
+    });
+    await page.goto(`${rig.cloud.url}/?view=map&at=-37.7,145,6&q=rover`);
+    await map.getByRole("link", { name: "rover" }).waitFor();
+    await page.goto(`${rig.cloud.url}/machines/${made.machine_id}`);
+    await place.getByText("-37.70000°, 145.00000°").waitFor();
+    await opened.inspect("machine-place-captured");
+    await place.getByRole("link", { name: "Captured by gps" }).click();
+    await page.getByRole("cell", { name: "145" }).first().waitFor();
   },
 );
 

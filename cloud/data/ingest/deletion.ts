@@ -5,6 +5,7 @@ import type { CloudDatabase, Queries } from "../../storage/database/cloud_databa
 import type { DataUploadsTable } from "../../storage/database/data_schema.ts";
 import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import type { ArchivedDeletion } from "./archive.ts";
+import { forgetPositions, forgetPositionsBefore } from "./captured_position.ts";
 import { type ReadingFilter, taggedWith } from "./reading_order.ts";
 import { NOTHING, subtractUsage } from "./usage.ts";
 
@@ -64,6 +65,7 @@ export class TabularDeletion {
     // What was moved since is in files now.
     if (signal?.aborted) return deleted;
     const archived = await this.archive.delete(orgId, sourceIds, filter, signal);
+    await forgetPositions(this.queries, sourceIds, filter);
     if (archived > 0) this.#walks.delete(orgId);
     return deleted + archived;
   }
@@ -78,6 +80,7 @@ export class TabularDeletion {
       () => this.archive.arrivedBefore(orgId, before, signal),
       0,
     );
+    await forgetPositionsBefore(this.queries, orgId, before);
     const known = this.#walks.get(orgId);
     const isOld = before.getTime() - (known?.begunAt ?? -Infinity) >= DAY_MS;
     const walk = known && !isOld && deleted === 0

@@ -11,6 +11,7 @@ import type { Random } from "../../storage/keys/random.ts";
 import { type Blob, type BlobStore, BlobTooLargeError } from "../../storage/blobs/blob_store.ts";
 import { uploadFailure } from "../../storage/blobs/upload_failure.ts";
 import type { Capture, CaptureTimes } from "./capture.ts";
+import { keepPosition } from "./captured_position.ts";
 import type { IngestListener } from "./ingested.ts";
 import { insertReadings } from "./reading_rows.ts";
 import type { Sources } from "./sources.ts";
@@ -105,6 +106,9 @@ export class Ingestion {
         ...NOTHING,
         readings: readings.length,
         readingBytes: readings.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0),
+      });
+      await keepPosition(transaction, {
+        ...{ machineId: part.machine_id, sourceId, method: capture, readings, syncedAt },
       });
       await listener.ingested(transaction, {
         ...this.#about(part, capture, syncedAt),

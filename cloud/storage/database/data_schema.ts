@@ -168,6 +168,19 @@ export interface ReplacedFilesTable {
   at: Fixed<TimeMs>;
 }
 
+/** Where a machine is, by the newest `Position` that a movement sensor of it captured. */
+export interface MachinePositionsTable {
+  machine_id: Fixed<string>;
+  /** The movement sensor. */
+  source_id: number;
+  received_us: TimeUs;
+  /** When it arrived. */
+  synced_at: TimeMs;
+  /** Degrees, WGS 84. */
+  latitude: number;
+  longitude: number;
+}
+
 /** How much an organisation has stored. */
 export interface DataUsageTable {
   org_id: Fixed<string>;
@@ -193,4 +206,5 @@ export interface DataTables {
   archived_files: ArchivedFilesTable;
   archived_sources: ArchivedSourcesTable;
   replaced_files: ReplacedFilesTable;
+  machine_positions: MachinePositionsTable;
 }

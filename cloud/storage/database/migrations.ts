@@ -16,6 +16,7 @@ import { nodeMigration } from "./node_migration.ts";
 import { pipelineMigration } from "./pipeline_migration.ts";
 import { secretMigration } from "./secret_migration.ts";
 import { signInMigration } from "./sign_in_migration.ts";
+import { positionMigration } from "./position_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
 import { versionMigration } from "./version_migration.ts";
@@ -392,4 +393,5 @@ export const cloudMigrations: readonly Migration[] = [
   signInMigration,
   logMigration,
   archiveMigration,
+  positionMigration,
 ];

@@ -20,7 +20,64 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file machine/cloud/v1/machine.proto.
  */
 export const file_machine_cloud_v1_machine: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiLAoRV2F0Y2hGbGVldFJlcXVlc3QSFwoPb3JnYW5pemF0aW9uX2lkGAEgASgJIpcBChJXYXRjaEZsZWV0UmVzcG9uc2USMAoIbWFjaGluZXMYASADKAsyHi5tYWNoaW5lLmNsb3VkLnYxLkZsZWV0TWFjaGluZRITCgtyZW1vdmVkX2lkcxgCIAMoCRIQCghjb21wbGV0ZRgDIAEoCBIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKPAwoMRmxlZXRNYWNoaW5lEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLbG9jYXRpb25faWQYAyABKAkSFQoNbG9jYXRpb25fbmFtZRgEIAEoCRIUCgxtYWluX3BhcnRfaWQYBSABKAkSMgoFc3RhdGUYBiABKA4yIy5tYWNoaW5lLmNsb3VkLnYxLkZsZWV0TWFjaGluZVN0YXRlEi0KCWxhc3Rfc2VlbhgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOc2VydmVyX3ZlcnNpb24YCCABKAkSFQoNYWdlbnRfdmVyc2lvbhgJIAEoCRIQCghwbGF0Zm9ybRgKIAEoCRIMCgR0YWdzGAsgAygJEhQKDGNvbmZpZ19lcnJvchgMIAEoCRIbChN1bmhlYWx0aHlfcmVzb3VyY2VzGA0gASgFEhIKCmNhbl9tYW5hZ2UYDiABKAgSKgoIcG9zaXRpb24YDyABKAsyGC52aWFtLmNvbW1vbi52MS5HZW9Qb2ludCIUChJHZXRNYXBUaWxlc1JlcXVlc3QiQAoTR2V0TWFwVGlsZXNSZXNwb25zZRIUCgx1cmxfdGVtcGxhdGUYASABKAkSEwoLYXR0cmlidXRpb24YAiABKAkiIAoeR2V0Q2VydGlmaWNhdGVBdXRob3JpdHlSZXF1ZXN0Ii4KH0dldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USCwoDcGVtGAEgASgJIjQKDFdhdGNoUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEhMKC3Rha2VzX2NhbGxzGAIgASgIIvMCCg1XYXRjaFJlc3BvbnNlEjAKCWtlZXBhbGl2ZRgBIAEoCzIbLm1hY2hpbmUuY2xvdWQudjEuS2VlcGFsaXZlSAASOQoOY29uZmlnX2NoYW5nZWQYAiABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkNvbmZpZ0NoYW5nZWRIABI5Cg5hY2Nlc3NfY2hhbmdlZBgDIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuQWNjZXNzQ2hhbmdlZEgAEjkKDmxpdmVfcmVxdWVzdGVkGAQgASgLMh8ubWFjaGluZS5jbG91ZC52MS5MaXZlUmVxdWVzdGVkSAASPwoRcmVzdGFydF9yZXF1ZXN0ZWQYBSABKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc3RhcnRSZXF1ZXN0ZWRIABI1CgxyZWxheWVkX2NhbGwYBiABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLlJlbGF5ZWRDYWxsSABCBwoFZXZlbnQihwEKC1JlbGF5ZWRDYWxsEgoKAmlkGAEgASgNEg4KBm1ldGhvZBgCIAEoCRIPCgdyZXF1ZXN0GAMgASgMEg4KBmNhbGxlchgEIAEoCRInCgRyb2xlGAUgASgOMhkubWFjaGluZS5jbG91ZC52MS5LZXlSb2xlEhIKCnNlc3Npb25faWQYBiABKAkiVAoSQW5zd2VyQ2FsbHNSZXF1ZXN0Eg8KB3BhcnRfaWQYASABKAkSLQoHYW5zd2VycxgCIAMoCzIcLm1hY2hpbmUuY2xvdWQudjEuQ2FsbEFuc3dlciJJCgpDYWxsQW5zd2VyEgoKAmlkGAEgASgNEhAKCHJlc3BvbnNlGAIgASgMEgwKBGNvZGUYAyABKAUSDwoHbWVzc2FnZRgEIAEoCSIVChNBbnN3ZXJDYWxsc1Jlc3BvbnNlIh0KCUtlZXBhbGl2ZRIQCghyZXZpc2lvbhgBIAEoCSIhCg1Db25maWdDaGFuZ2VkEhAKCHJldmlzaW9uGAEgASgJIg8KDUFjY2Vzc0NoYW5nZWQiPAoNTGl2ZVJlcXVlc3RlZBIrCghkdXJhdGlvbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiISChBSZXN0YXJ0UmVxdWVzdGVkIigKFUxpc3RBY2Nlc3NLZXlzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIq8BChZMaXN0QWNjZXNzS2V5c1Jlc3BvbnNlEikKBGtleXMYASADKAsyGy5tYWNoaW5lLmNsb3VkLnYxLkFjY2Vzc0tleRIyCgxwYXJ0X3NlY3JldHMYAiADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2gSNgoQbG9jYXRpb25fc2VjcmV0cxgDIAMoCzIcLm1hY2hpbmUuY2xvdWQudjEuU2VjcmV0SGFzaCJOCglBY2Nlc3NLZXkSCgoCaWQYASABKAkSDAoEaGFzaBgCIAEoCRInCgRyb2xlGAMgASgOMhkubWFjaGluZS5jbG91ZC52MS5LZXlSb2xlIiYKClNlY3JldEhhc2gSCgoCaWQYASABKAkSDAoEaGFzaBgCIAEoCSKrAQoTUmVwb3J0U3RhdHVzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEjcKBnN0YXR1cxgCIAEoCzInLnZpYW0ucm9ib3QudjEuR2V0TWFjaGluZVN0YXR1c1Jlc3BvbnNlEhQKDGNvbmZpZ19lcnJvchgDIAEoCRI0CghyZWFkaW5ncxgEIAMoCzIiLm1hY2hpbmUuY2xvdWQudjEuUmVzb3VyY2VSZWFkaW5ncyJaChBSZXNvdXJjZVJlYWRpbmdzEgwKBG5hbWUYASABKAkSKQoIcmVhZGluZ3MYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Eg0KBWVycm9yGAMgASgJIhYKFFJlcG9ydFN0YXR1c1Jlc3BvbnNlIisKGEdldFBhcnRMaXZlU3RhdHVzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIp4EChlHZXRQYXJ0TGl2ZVN0YXR1c1Jlc3BvbnNlEg4KBm9ubGluZRgBIAEoCBItCglsYXN0X3NlZW4YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3JlcG9ydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3CgZzdGF0dXMYBCABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYBSABKAkSNAoIcmVhZGluZ3MYBiADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MSFgoOc2VydmVyX3ZlcnNpb24YByABKAkSFQoNYWdlbnRfdmVyc2lvbhgIIAEoCRIsCgVhZ2VudBgJIAEoCzIdLm1hY2hpbmUuY2xvdWQudjEuQWdlbnRTdGF0dXMSNQoRYWdlbnRfcmVwb3J0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KDGFnZW50X3RhcmdldBgLIAEoCzIYLm1hY2hpbmUuY2xvdWQudjEuVGFyZ2V0Ei8KDXNlcnZlcl90YXJnZXQYDCABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldBIXCg9jb25maWdfd2FybmluZ3MYDSADKAkiLwocTGlzdEluc3RhbGxlZFZlcnNpb25zUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJIlUKHUxpc3RJbnN0YWxsZWRWZXJzaW9uc1Jlc3BvbnNlEjQKCHZlcnNpb25zGAEgAygLMiIubWFjaGluZS5jbG91ZC52MS5JbnN0YWxsZWRWZXJzaW9uIpwBChBJbnN0YWxsZWRWZXJzaW9uEg8KB3Byb2dyYW0YASABKAkSDwoHdmVyc2lvbhgCIAEoCRIQCghwcmV2aW91cxgDIAEoCRImCgJhdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLaXNfcm9sbGJhY2sYBSABKAgSFwoPcm9sbGJhY2tfcmVhc29uGAYgASgJKqEBChFGbGVldE1hY2hpbmVTdGF0ZRIjCh9GTEVFVF9NQUNISU5FX1NUQVRFX1VOU1BFQ0lGSUVEEAASHgoaRkxFRVRfTUFDSElORV9TVEFURV9PTkxJTkUQARIfChtGTEVFVF9NQUNISU5FX1NUQVRFX09GRkxJTkUQAhImCiJGTEVFVF9NQUNISU5FX1NUQVRFX0FXQUlUSU5HX1NFVFVQEAMqTgoHS2V5Um9sZRIYChRLRVlfUk9MRV9VTlNQRUNJRklFRBAAEhIKDktFWV9ST0xFX09XTkVSEAESFQoRS0VZX1JPTEVfT1BFUkFUT1IQAjL8AwoOTWFjaGluZVNlcnZpY2USSgoFV2F0Y2gSHi5tYWNoaW5lLmNsb3VkLnYxLldhdGNoUmVxdWVzdBofLm1hY2hpbmUuY2xvdWQudjEuV2F0Y2hSZXNwb25zZTABEmMKDkxpc3RBY2Nlc3NLZXlzEicubWFjaGluZS5jbG91ZC52MS5MaXN0QWNjZXNzS2V5c1JlcXVlc3QaKC5tYWNoaW5lLmNsb3VkLnYxLkxpc3RBY2Nlc3NLZXlzUmVzcG9uc2USfgoXR2V0Q2VydGlmaWNhdGVBdXRob3JpdHkSMC5tYWNoaW5lLmNsb3VkLnYxLkdldENlcnRpZmljYXRlQXV0aG9yaXR5UmVxdWVzdBoxLm1hY2hpbmUuY2xvdWQudjEuR2V0Q2VydGlmaWNhdGVBdXRob3JpdHlSZXNwb25zZRJdCgxSZXBvcnRTdGF0dXMSJS5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydFN0YXR1c1JlcXVlc3QaJi5tYWNoaW5lLmNsb3VkLnYxLlJlcG9ydFN0YXR1c1Jlc3BvbnNlEloKC0Fuc3dlckNhbGxzEiQubWFjaGluZS5jbG91ZC52MS5BbnN3ZXJDYWxsc1JlcXVlc3QaJS5tYWNoaW5lLmNsb3VkLnYxLkFuc3dlckNhbGxzUmVzcG9uc2UyrwMKDkNvbnNvbGVTZXJ2aWNlEmwKEUdldFBhcnRMaXZlU3RhdHVzEioubWFjaGluZS5jbG91ZC52MS5HZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QaKy5tYWNoaW5lLmNsb3VkLnYxLkdldFBhcnRMaXZlU3RhdHVzUmVzcG9uc2USeAoVTGlzdEluc3RhbGxlZFZlcnNpb25zEi4ubWFjaGluZS5jbG91ZC52MS5MaXN0SW5zdGFsbGVkVmVyc2lvbnNSZXF1ZXN0Gi8ubWFjaGluZS5jbG91ZC52MS5MaXN0SW5zdGFsbGVkVmVyc2lvbnNSZXNwb25zZRJZCgpXYXRjaEZsZWV0EiMubWFjaGluZS5jbG91ZC52MS5XYXRjaEZsZWV0UmVxdWVzdBokLm1hY2hpbmUuY2xvdWQudjEuV2F0Y2hGbGVldFJlc3BvbnNlMAESWgoLR2V0TWFwVGlsZXMSJC5tYWNoaW5lLmNsb3VkLnYxLkdldE1hcFRpbGVzUmVxdWVzdBolLm1hY2hpbmUuY2xvdWQudjEuR2V0TWFwVGlsZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_common_v1_common, file_viam_robot_v1_robot]);
+  fileDesc("Ch5tYWNoaW5lL2Nsb3VkL3YxL21hY2hpbmUucHJvdG8SEG1hY2hpbmUuY2xvdWQudjEiLwoZR2V0TWFjaGluZVBvc2l0aW9uUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIpwBChpHZXRNYWNoaW5lUG9zaXRpb25SZXNwb25zZRIqCghwb3NpdGlvbhgBIAEoCzIYLnZpYW0uY29tbW9uLnYxLkdlb1BvaW50EhcKD21vdmVtZW50X3NlbnNvchgCIAEoCRIPCgdwYXJ0X2lkGAMgASgJEigKBHRpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiwKEVdhdGNoRmxlZXRSZXF1ZXN0EhcKD29yZ2FuaXphdGlvbl9pZBgBIAEoCSKXAQoSV2F0Y2hGbGVldFJlc3BvbnNlEjAKCG1hY2hpbmVzGAEgAygLMh4ubWFjaGluZS5jbG91ZC52MS5GbGVldE1hY2hpbmUSEwoLcmVtb3ZlZF9pZHMYAiADKAkSEAoIY29tcGxldGUYAyABKAgSKAoEdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwMKDEZsZWV0TWFjaGluZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2xvY2F0aW9uX2lkGAMgASgJEhUKDWxvY2F0aW9uX25hbWUYBCABKAkSFAoMbWFpbl9wYXJ0X2lkGAUgASgJEjIKBXN0YXRlGAYgASgOMiMubWFjaGluZS5jbG91ZC52MS5GbGVldE1hY2hpbmVTdGF0ZRItCglsYXN0X3NlZW4YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDnNlcnZlcl92ZXJzaW9uGAggASgJEhUKDWFnZW50X3ZlcnNpb24YCSABKAkSEAoIcGxhdGZvcm0YCiABKAkSDAoEdGFncxgLIAMoCRIUCgxjb25maWdfZXJyb3IYDCABKAkSGwoTdW5oZWFsdGh5X3Jlc291cmNlcxgNIAEoBRISCgpjYW5fbWFuYWdlGA4gASgIEioKCHBvc2l0aW9uGA8gASgLMhgudmlhbS5jb21tb24udjEuR2VvUG9pbnQiFAoSR2V0TWFwVGlsZXNSZXF1ZXN0IkAKE0dldE1hcFRpbGVzUmVzcG9uc2USFAoMdXJsX3RlbXBsYXRlGAEgASgJEhMKC2F0dHJpYnV0aW9uGAIgASgJIiAKHkdldENlcnRpZmljYXRlQXV0aG9yaXR5UmVxdWVzdCIuCh9HZXRDZXJ0aWZpY2F0ZUF1dGhvcml0eVJlc3BvbnNlEgsKA3BlbRgBIAEoCSI0CgxXYXRjaFJlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRITCgt0YWtlc19jYWxscxgCIAEoCCLzAgoNV2F0Y2hSZXNwb25zZRIwCglrZWVwYWxpdmUYASABKAsyGy5tYWNoaW5lLmNsb3VkLnYxLktlZXBhbGl2ZUgAEjkKDmNvbmZpZ19jaGFuZ2VkGAIgASgLMh8ubWFjaGluZS5jbG91ZC52MS5Db25maWdDaGFuZ2VkSAASOQoOYWNjZXNzX2NoYW5nZWQYAyABKAsyHy5tYWNoaW5lLmNsb3VkLnYxLkFjY2Vzc0NoYW5nZWRIABI5Cg5saXZlX3JlcXVlc3RlZBgEIAEoCzIfLm1hY2hpbmUuY2xvdWQudjEuTGl2ZVJlcXVlc3RlZEgAEj8KEXJlc3RhcnRfcmVxdWVzdGVkGAUgASgLMiIubWFjaGluZS5jbG91ZC52MS5SZXN0YXJ0UmVxdWVzdGVkSAASNQoMcmVsYXllZF9jYWxsGAYgASgLMh0ubWFjaGluZS5jbG91ZC52MS5SZWxheWVkQ2FsbEgAQgcKBWV2ZW50IocBCgtSZWxheWVkQ2FsbBIKCgJpZBgBIAEoDRIOCgZtZXRob2QYAiABKAkSDwoHcmVxdWVzdBgDIAEoDBIOCgZjYWxsZXIYBCABKAkSJwoEcm9sZRgFIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuS2V5Um9sZRISCgpzZXNzaW9uX2lkGAYgASgJIlQKEkFuc3dlckNhbGxzUmVxdWVzdBIPCgdwYXJ0X2lkGAEgASgJEi0KB2Fuc3dlcnMYAiADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLkNhbGxBbnN3ZXIiSQoKQ2FsbEFuc3dlchIKCgJpZBgBIAEoDRIQCghyZXNwb25zZRgCIAEoDBIMCgRjb2RlGAMgASgFEg8KB21lc3NhZ2UYBCABKAkiFQoTQW5zd2VyQ2FsbHNSZXNwb25zZSIdCglLZWVwYWxpdmUSEAoIcmV2aXNpb24YASABKAkiIQoNQ29uZmlnQ2hhbmdlZBIQCghyZXZpc2lvbhgBIAEoCSIPCg1BY2Nlc3NDaGFuZ2VkIjwKDUxpdmVSZXF1ZXN0ZWQSKwoIZHVyYXRpb24YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iEgoQUmVzdGFydFJlcXVlc3RlZCIoChVMaXN0QWNjZXNzS2V5c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKvAQoWTGlzdEFjY2Vzc0tleXNSZXNwb25zZRIpCgRrZXlzGAEgAygLMhsubWFjaGluZS5jbG91ZC52MS5BY2Nlc3NLZXkSMgoMcGFydF9zZWNyZXRzGAIgAygLMhwubWFjaGluZS5jbG91ZC52MS5TZWNyZXRIYXNoEjYKEGxvY2F0aW9uX3NlY3JldHMYAyADKAsyHC5tYWNoaW5lLmNsb3VkLnYxLlNlY3JldEhhc2giTgoJQWNjZXNzS2V5EgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkSJwoEcm9sZRgDIAEoDjIZLm1hY2hpbmUuY2xvdWQudjEuS2V5Um9sZSImCgpTZWNyZXRIYXNoEgoKAmlkGAEgASgJEgwKBGhhc2gYAiABKAkiqwEKE1JlcG9ydFN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCRI3CgZzdGF0dXMYAiABKAsyJy52aWFtLnJvYm90LnYxLkdldE1hY2hpbmVTdGF0dXNSZXNwb25zZRIUCgxjb25maWdfZXJyb3IYAyABKAkSNAoIcmVhZGluZ3MYBCADKAsyIi5tYWNoaW5lLmNsb3VkLnYxLlJlc291cmNlUmVhZGluZ3MiWgoQUmVzb3VyY2VSZWFkaW5ncxIMCgRuYW1lGAEgASgJEikKCHJlYWRpbmdzGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVlcnJvchgDIAEoCSIWChRSZXBvcnRTdGF0dXNSZXNwb25zZSIrChhHZXRQYXJ0TGl2ZVN0YXR1c1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSKeBAoZR2V0UGFydExpdmVTdGF0dXNSZXNwb25zZRIOCgZvbmxpbmUYASABKAgSLQoJbGFzdF9zZWVuGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoGc3RhdHVzGAQgASgLMicudmlhbS5yb2JvdC52MS5HZXRNYWNoaW5lU3RhdHVzUmVzcG9uc2USFAoMY29uZmlnX2Vycm9yGAUgASgJEjQKCHJlYWRpbmdzGAYgAygLMiIubWFjaGluZS5jbG91ZC52MS5SZXNvdXJjZVJlYWRpbmdzEhYKDnNlcnZlcl92ZXJzaW9uGAcgASgJEhUKDWFnZW50X3ZlcnNpb24YCCABKAkSLAoFYWdlbnQYCSABKAsyHS5tYWNoaW5lLmNsb3VkLnYxLkFnZW50U3RhdHVzEjUKEWFnZW50X3JlcG9ydGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgxhZ2VudF90YXJnZXQYCyABKAsyGC5tYWNoaW5lLmNsb3VkLnYxLlRhcmdldBIvCg1zZXJ2ZXJfdGFyZ2V0GAwgASgLMhgubWFjaGluZS5jbG91ZC52MS5UYXJnZXQSFwoPY29uZmlnX3dhcm5pbmdzGA0gAygJIi8KHExpc3RJbnN0YWxsZWRWZXJzaW9uc1JlcXVlc3QSDwoHcGFydF9pZBgBIAEoCSJVCh1MaXN0SW5zdGFsbGVkVmVyc2lvbnNSZXNwb25zZRI0Cgh2ZXJzaW9ucxgBIAMoCzIiLm1hY2hpbmUuY2xvdWQudjEuSW5zdGFsbGVkVmVyc2lvbiKcAQoQSW5zdGFsbGVkVmVyc2lvbhIPCgdwcm9ncmFtGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEAoIcHJldmlvdXMYAyABKAkSJgoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2lzX3JvbGxiYWNrGAUgASgIEhcKD3JvbGxiYWNrX3JlYXNvbhgGIAEoCSqhAQoRRmxlZXRNYWNoaW5lU3RhdGUSIwofRkxFRVRfTUFDSElORV9TVEFURV9VTlNQRUNJRklFRBAAEh4KGkZMRUVUX01BQ0hJTkVfU1RBVEVfT05MSU5FEAESHwobRkxFRVRfTUFDSElORV9TVEFURV9PRkZMSU5FEAISJgoiRkxFRVRfTUFDSElORV9TVEFURV9BV0FJVElOR19TRVRVUBADKk4KB0tleVJvbGUSGAoUS0VZX1JPTEVfVU5TUEVDSUZJRUQQABISCg5LRVlfUk9MRV9PV05FUhABEhUKEUtFWV9ST0xFX09QRVJBVE9SEAIy/AMKDk1hY2hpbmVTZXJ2aWNlEkoKBVdhdGNoEh4ubWFjaGluZS5jbG91ZC52MS5XYXRjaFJlcXVlc3QaHy5tYWNoaW5lLmNsb3VkLnYxLldhdGNoUmVzcG9uc2UwARJjCg5MaXN0QWNjZXNzS2V5cxInLm1hY2hpbmUuY2xvdWQudjEuTGlzdEFjY2Vzc0tleXNSZXF1ZXN0GigubWFjaGluZS5jbG91ZC52MS5MaXN0QWNjZXNzS2V5c1Jlc3BvbnNlEn4KF0dldENlcnRpZmljYXRlQXV0aG9yaXR5EjAubWFjaGluZS5jbG91ZC52MS5HZXRDZXJ0aWZpY2F0ZUF1dGhvcml0eVJlcXVlc3QaMS5tYWNoaW5lLmNsb3VkLnYxLkdldENlcnRpZmljYXRlQXV0aG9yaXR5UmVzcG9uc2USXQoMUmVwb3J0U3RhdHVzEiUubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXF1ZXN0GiYubWFjaGluZS5jbG91ZC52MS5SZXBvcnRTdGF0dXNSZXNwb25zZRJaCgtBbnN3ZXJDYWxscxIkLm1hY2hpbmUuY2xvdWQudjEuQW5zd2VyQ2FsbHNSZXF1ZXN0GiUubWFjaGluZS5jbG91ZC52MS5BbnN3ZXJDYWxsc1Jlc3BvbnNlMqAECg5Db25zb2xlU2VydmljZRJsChFHZXRQYXJ0TGl2ZVN0YXR1cxIqLm1hY2hpbmUuY2xvdWQudjEuR2V0UGFydExpdmVTdGF0dXNSZXF1ZXN0GisubWFjaGluZS5jbG91ZC52MS5HZXRQYXJ0TGl2ZVN0YXR1c1Jlc3BvbnNlEngKFUxpc3RJbnN0YWxsZWRWZXJzaW9ucxIuLm1hY2hpbmUuY2xvdWQudjEuTGlzdEluc3RhbGxlZFZlcnNpb25zUmVxdWVzdBovLm1hY2hpbmUuY2xvdWQudjEuTGlzdEluc3RhbGxlZFZlcnNpb25zUmVzcG9uc2USWQoKV2F0Y2hGbGVldBIjLm1hY2hpbmUuY2xvdWQudjEuV2F0Y2hGbGVldFJlcXVlc3QaJC5tYWNoaW5lLmNsb3VkLnYxLldhdGNoRmxlZXRSZXNwb25zZTABEm8KEkdldE1hY2hpbmVQb3NpdGlvbhIrLm1hY2hpbmUuY2xvdWQudjEuR2V0TWFjaGluZVBvc2l0aW9uUmVxdWVzdBosLm1hY2hpbmUuY2xvdWQudjEuR2V0TWFjaGluZVBvc2l0aW9uUmVzcG9uc2USWgoLR2V0TWFwVGlsZXMSJC5tYWNoaW5lLmNsb3VkLnYxLkdldE1hcFRpbGVzUmVxdWVzdBolLm1hY2hpbmUuY2xvdWQudjEuR2V0TWFwVGlsZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_machine_cloud_v1_releases, file_viam_common_v1_common, file_viam_robot_v1_robot]);
+
+/**
+ * @generated from message machine.cloud.v1.GetMachinePositionRequest
+ */
+export type GetMachinePositionRequest = Message<"machine.cloud.v1.GetMachinePositionRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+};
+
+/**
+ * Describes the message machine.cloud.v1.GetMachinePositionRequest.
+ * Use `create(GetMachinePositionRequestSchema)` to create a new message.
+ */
+export const GetMachinePositionRequestSchema: GenMessage<GetMachinePositionRequest> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 0);
+
+/**
+ * @generated from message machine.cloud.v1.GetMachinePositionResponse
+ */
+export type GetMachinePositionResponse = Message<"machine.cloud.v1.GetMachinePositionResponse"> & {
+  /**
+   * As in FleetMachine.
+   *
+   * @generated from field: viam.common.v1.GeoPoint position = 1;
+   */
+  position?: GeoPoint | undefined;
+
+  /**
+   * The movement sensor that captured it; empty: it is from the machine's metadata.
+   *
+   * @generated from field: string movement_sensor = 2;
+   */
+  movementSensor: string;
+
+  /**
+   * The part of the movement sensor.
+   *
+   * @generated from field: string part_id = 3;
+   */
+  partId: string;
+
+  /**
+   * When it was captured.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 4;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message machine.cloud.v1.GetMachinePositionResponse.
+ * Use `create(GetMachinePositionResponseSchema)` to create a new message.
+ */
+export const GetMachinePositionResponseSchema: GenMessage<GetMachinePositionResponse> = /*@__PURE__*/
+  messageDesc(file_machine_cloud_v1_machine, 1);
 
 /**
  * @generated from message machine.cloud.v1.WatchFleetRequest
@@ -37,7 +94,7 @@ export type WatchFleetRequest = Message<"machine.cloud.v1.WatchFleetRequest"> & 
  * Use `create(WatchFleetRequestSchema)` to create a new message.
  */
 export const WatchFleetRequestSchema: GenMessage<WatchFleetRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 0);
+  messageDesc(file_machine_cloud_v1_machine, 2);
 
 /**
  * @generated from message machine.cloud.v1.WatchFleetResponse
@@ -78,7 +135,7 @@ export type WatchFleetResponse = Message<"machine.cloud.v1.WatchFleetResponse"> 
  * Use `create(WatchFleetResponseSchema)` to create a new message.
  */
 export const WatchFleetResponseSchema: GenMessage<WatchFleetResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 1);
+  messageDesc(file_machine_cloud_v1_machine, 3);
 
 /**
  * A machine as a list shows it; what is of a part is of the main one.
@@ -169,8 +226,9 @@ export type FleetMachine = Message<"machine.cloud.v1.FleetMachine"> & {
   canManage: boolean;
 
   /**
-   * WGS 84, degrees, from the machine's metadata: `{"position": {"latitude": 48.1, "longitude":
-   * 11.6}}`. Left out when there is none, or it is not on the globe.
+   * WGS 84, degrees: the newest `Position` that one of the machine's movement sensors captured and
+   * that is stored; without one from the machine's metadata: `{"position": {"latitude": 48.1,
+   * "longitude": 11.6}}`. Left out when there is none, or it is not on the globe.
    *
    * @generated from field: viam.common.v1.GeoPoint position = 15;
    */
@@ -182,7 +240,7 @@ export type FleetMachine = Message<"machine.cloud.v1.FleetMachine"> & {
  * Use `create(FleetMachineSchema)` to create a new message.
  */
 export const FleetMachineSchema: GenMessage<FleetMachine> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 2);
+  messageDesc(file_machine_cloud_v1_machine, 4);
 
 /**
  * @generated from message machine.cloud.v1.GetMapTilesRequest
@@ -195,7 +253,7 @@ export type GetMapTilesRequest = Message<"machine.cloud.v1.GetMapTilesRequest"> 
  * Use `create(GetMapTilesRequestSchema)` to create a new message.
  */
 export const GetMapTilesRequestSchema: GenMessage<GetMapTilesRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 3);
+  messageDesc(file_machine_cloud_v1_machine, 5);
 
 /**
  * @generated from message machine.cloud.v1.GetMapTilesResponse
@@ -221,7 +279,7 @@ export type GetMapTilesResponse = Message<"machine.cloud.v1.GetMapTilesResponse"
  * Use `create(GetMapTilesResponseSchema)` to create a new message.
  */
 export const GetMapTilesResponseSchema: GenMessage<GetMapTilesResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 4);
+  messageDesc(file_machine_cloud_v1_machine, 6);
 
 /**
  * @generated from message machine.cloud.v1.GetCertificateAuthorityRequest
@@ -234,7 +292,7 @@ export type GetCertificateAuthorityRequest = Message<"machine.cloud.v1.GetCertif
  * Use `create(GetCertificateAuthorityRequestSchema)` to create a new message.
  */
 export const GetCertificateAuthorityRequestSchema: GenMessage<GetCertificateAuthorityRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 5);
+  messageDesc(file_machine_cloud_v1_machine, 7);
 
 /**
  * @generated from message machine.cloud.v1.GetCertificateAuthorityResponse
@@ -253,7 +311,7 @@ export type GetCertificateAuthorityResponse = Message<"machine.cloud.v1.GetCerti
  * Use `create(GetCertificateAuthorityResponseSchema)` to create a new message.
  */
 export const GetCertificateAuthorityResponseSchema: GenMessage<GetCertificateAuthorityResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 6);
+  messageDesc(file_machine_cloud_v1_machine, 8);
 
 /**
  * @generated from message machine.cloud.v1.WatchRequest
@@ -279,7 +337,7 @@ export type WatchRequest = Message<"machine.cloud.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 7);
+  messageDesc(file_machine_cloud_v1_machine, 9);
 
 /**
  * @generated from message machine.cloud.v1.WatchResponse
@@ -332,7 +390,7 @@ export type WatchResponse = Message<"machine.cloud.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 8);
+  messageDesc(file_machine_cloud_v1_machine, 10);
 
 /**
  * Somebody calls the machine through the cloud. Calls have one request and one answer.
@@ -388,7 +446,7 @@ export type RelayedCall = Message<"machine.cloud.v1.RelayedCall"> & {
  * Use `create(RelayedCallSchema)` to create a new message.
  */
 export const RelayedCallSchema: GenMessage<RelayedCall> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 9);
+  messageDesc(file_machine_cloud_v1_machine, 11);
 
 /**
  * @generated from message machine.cloud.v1.AnswerCallsRequest
@@ -412,7 +470,7 @@ export type AnswerCallsRequest = Message<"machine.cloud.v1.AnswerCallsRequest"> 
  * Use `create(AnswerCallsRequestSchema)` to create a new message.
  */
 export const AnswerCallsRequestSchema: GenMessage<AnswerCallsRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 10);
+  messageDesc(file_machine_cloud_v1_machine, 12);
 
 /**
  * @generated from message machine.cloud.v1.CallAnswer
@@ -452,7 +510,7 @@ export type CallAnswer = Message<"machine.cloud.v1.CallAnswer"> & {
  * Use `create(CallAnswerSchema)` to create a new message.
  */
 export const CallAnswerSchema: GenMessage<CallAnswer> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 11);
+  messageDesc(file_machine_cloud_v1_machine, 13);
 
 /**
  * @generated from message machine.cloud.v1.AnswerCallsResponse
@@ -465,7 +523,7 @@ export type AnswerCallsResponse = Message<"machine.cloud.v1.AnswerCallsResponse"
  * Use `create(AnswerCallsResponseSchema)` to create a new message.
  */
 export const AnswerCallsResponseSchema: GenMessage<AnswerCallsResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 12);
+  messageDesc(file_machine_cloud_v1_machine, 14);
 
 /**
  * @generated from message machine.cloud.v1.Keepalive
@@ -485,7 +543,7 @@ export type Keepalive = Message<"machine.cloud.v1.Keepalive"> & {
  * Use `create(KeepaliveSchema)` to create a new message.
  */
 export const KeepaliveSchema: GenMessage<Keepalive> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 13);
+  messageDesc(file_machine_cloud_v1_machine, 15);
 
 /**
  * @generated from message machine.cloud.v1.ConfigChanged
@@ -504,7 +562,7 @@ export type ConfigChanged = Message<"machine.cloud.v1.ConfigChanged"> & {
  * Use `create(ConfigChangedSchema)` to create a new message.
  */
 export const ConfigChangedSchema: GenMessage<ConfigChanged> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 14);
+  messageDesc(file_machine_cloud_v1_machine, 16);
 
 /**
  * The list that ListAccessKeys answers is another one now.
@@ -519,7 +577,7 @@ export type AccessChanged = Message<"machine.cloud.v1.AccessChanged"> & {
  * Use `create(AccessChangedSchema)` to create a new message.
  */
 export const AccessChangedSchema: GenMessage<AccessChanged> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 15);
+  messageDesc(file_machine_cloud_v1_machine, 17);
 
 /**
  * @generated from message machine.cloud.v1.LiveRequested
@@ -538,7 +596,7 @@ export type LiveRequested = Message<"machine.cloud.v1.LiveRequested"> & {
  * Use `create(LiveRequestedSchema)` to create a new message.
  */
 export const LiveRequestedSchema: GenMessage<LiveRequested> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 16);
+  messageDesc(file_machine_cloud_v1_machine, 18);
 
 /**
  * Somebody requested a restart of the part's server.
@@ -553,7 +611,7 @@ export type RestartRequested = Message<"machine.cloud.v1.RestartRequested"> & {
  * Use `create(RestartRequestedSchema)` to create a new message.
  */
 export const RestartRequestedSchema: GenMessage<RestartRequested> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 17);
+  messageDesc(file_machine_cloud_v1_machine, 19);
 
 /**
  * @generated from message machine.cloud.v1.ListAccessKeysRequest
@@ -570,7 +628,7 @@ export type ListAccessKeysRequest = Message<"machine.cloud.v1.ListAccessKeysRequ
  * Use `create(ListAccessKeysRequestSchema)` to create a new message.
  */
 export const ListAccessKeysRequestSchema: GenMessage<ListAccessKeysRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 18);
+  messageDesc(file_machine_cloud_v1_machine, 20);
 
 /**
  * @generated from message machine.cloud.v1.ListAccessKeysResponse
@@ -601,7 +659,7 @@ export type ListAccessKeysResponse = Message<"machine.cloud.v1.ListAccessKeysRes
  * Use `create(ListAccessKeysResponseSchema)` to create a new message.
  */
 export const ListAccessKeysResponseSchema: GenMessage<ListAccessKeysResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 19);
+  messageDesc(file_machine_cloud_v1_machine, 21);
 
 /**
  * @generated from message machine.cloud.v1.AccessKey
@@ -630,7 +688,7 @@ export type AccessKey = Message<"machine.cloud.v1.AccessKey"> & {
  * Use `create(AccessKeySchema)` to create a new message.
  */
 export const AccessKeySchema: GenMessage<AccessKey> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 20);
+  messageDesc(file_machine_cloud_v1_machine, 22);
 
 /**
  * @generated from message machine.cloud.v1.SecretHash
@@ -654,7 +712,7 @@ export type SecretHash = Message<"machine.cloud.v1.SecretHash"> & {
  * Use `create(SecretHashSchema)` to create a new message.
  */
 export const SecretHashSchema: GenMessage<SecretHash> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 21);
+  messageDesc(file_machine_cloud_v1_machine, 23);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusRequest
@@ -690,7 +748,7 @@ export type ReportStatusRequest = Message<"machine.cloud.v1.ReportStatusRequest"
  * Use `create(ReportStatusRequestSchema)` to create a new message.
  */
 export const ReportStatusRequestSchema: GenMessage<ReportStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 22);
+  messageDesc(file_machine_cloud_v1_machine, 24);
 
 /**
  * @generated from message machine.cloud.v1.ResourceReadings
@@ -721,7 +779,7 @@ export type ResourceReadings = Message<"machine.cloud.v1.ResourceReadings"> & {
  * Use `create(ResourceReadingsSchema)` to create a new message.
  */
 export const ResourceReadingsSchema: GenMessage<ResourceReadings> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 23);
+  messageDesc(file_machine_cloud_v1_machine, 25);
 
 /**
  * @generated from message machine.cloud.v1.ReportStatusResponse
@@ -734,7 +792,7 @@ export type ReportStatusResponse = Message<"machine.cloud.v1.ReportStatusRespons
  * Use `create(ReportStatusResponseSchema)` to create a new message.
  */
 export const ReportStatusResponseSchema: GenMessage<ReportStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 24);
+  messageDesc(file_machine_cloud_v1_machine, 26);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusRequest
@@ -751,7 +809,7 @@ export type GetPartLiveStatusRequest = Message<"machine.cloud.v1.GetPartLiveStat
  * Use `create(GetPartLiveStatusRequestSchema)` to create a new message.
  */
 export const GetPartLiveStatusRequestSchema: GenMessage<GetPartLiveStatusRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 25);
+  messageDesc(file_machine_cloud_v1_machine, 27);
 
 /**
  * @generated from message machine.cloud.v1.GetPartLiveStatusResponse
@@ -837,7 +895,7 @@ export type GetPartLiveStatusResponse = Message<"machine.cloud.v1.GetPartLiveSta
  * Use `create(GetPartLiveStatusResponseSchema)` to create a new message.
  */
 export const GetPartLiveStatusResponseSchema: GenMessage<GetPartLiveStatusResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 26);
+  messageDesc(file_machine_cloud_v1_machine, 28);
 
 /**
  * @generated from message machine.cloud.v1.ListInstalledVersionsRequest
@@ -854,7 +912,7 @@ export type ListInstalledVersionsRequest = Message<"machine.cloud.v1.ListInstall
  * Use `create(ListInstalledVersionsRequestSchema)` to create a new message.
  */
 export const ListInstalledVersionsRequestSchema: GenMessage<ListInstalledVersionsRequest> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 27);
+  messageDesc(file_machine_cloud_v1_machine, 29);
 
 /**
  * @generated from message machine.cloud.v1.ListInstalledVersionsResponse
@@ -871,7 +929,7 @@ export type ListInstalledVersionsResponse = Message<"machine.cloud.v1.ListInstal
  * Use `create(ListInstalledVersionsResponseSchema)` to create a new message.
  */
 export const ListInstalledVersionsResponseSchema: GenMessage<ListInstalledVersionsResponse> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 28);
+  messageDesc(file_machine_cloud_v1_machine, 30);
 
 /**
  * @generated from message machine.cloud.v1.InstalledVersion
@@ -919,7 +977,7 @@ export type InstalledVersion = Message<"machine.cloud.v1.InstalledVersion"> & {
  * Use `create(InstalledVersionSchema)` to create a new message.
  */
 export const InstalledVersionSchema: GenMessage<InstalledVersion> = /*@__PURE__*/
-  messageDesc(file_machine_cloud_v1_machine, 29);
+  messageDesc(file_machine_cloud_v1_machine, 31);
 
 /**
  * @generated from enum machine.cloud.v1.FleetMachineState
@@ -1087,6 +1145,16 @@ export const ConsoleService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchFleetRequestSchema;
     output: typeof WatchFleetResponseSchema;
+  },
+  /**
+   * Returns where a machine is, and what says so. WatchFleet sends it of all machines.
+   *
+   * @generated from rpc machine.cloud.v1.ConsoleService.GetMachinePosition
+   */
+  getMachinePosition: {
+    methodKind: "unary";
+    input: typeof GetMachinePositionRequestSchema;
+    output: typeof GetMachinePositionResponseSchema;
   },
   /**
    * Returns where the map of the fleet gets its tiles from, as whoever runs the cloud set it.
