@@ -1,15 +1,16 @@
 /** Many machines at once, and the settings of one, in a browser. */
 import assert from "node:assert/strict";
+import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest } from "./console_rig.ts";
 import { keepNotes } from "./kept_notes.ts";
 
 consoleTest(
   import.meta.url,
-  "machines are tagged and moved together, with a preview of whom it touches",
+  "machines are tagged, moved and restarted together, with a preview of whom it touches",
   async (rig) => {
     const { app, made } = rig;
-    await app.newRobot({ name: "picker", location: made.location_id });
+    const { id: picker } = await app.newRobot({ name: "picker", location: made.location_id });
     const { location } = await app.createLocation({ organizationId: made.org_id, name: "Field" });
     const opened = await rig.signedIn("/");
     const { page } = opened;
@@ -58,6 +59,19 @@ consoleTest(
     await page.getByRole("button", { name: "Undo" }).last().click();
     await page.getByText("Undone for 2 machines.").waitFor();
     assert.deepEqual(await tagsOf(), ["harvest", "north"]);
+
+    // The server of a machine learns that it must restart, and that of the others does not.
+    const { parts: [pickers] } = await app.getRobotParts({ robotId: picker });
+    const mustRestart = async ({ id = "", secret = "" }) =>
+      (await (await rig.as("robot-secret", id, secret, RobotService)).needsRestart({ id }))
+        .mustRestart;
+    await page.getByLabel("Select rover").check();
+    await page.getByRole("button", { name: "Restart" }).click();
+    await dialog.getByText("rover").first().waitFor();
+    await dialog.getByRole("button", { name: "Do it" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.equal(await mustRestart({ id: made.part_id, secret: made.part_secret }), true);
+    assert.equal(await mustRestart({ ...pickers }), false);
   },
 );
 
