@@ -48,23 +48,25 @@ export async function plainModule({ dataDir }: ConsoleRig): Promise<object> {
  * Runs the rig's machine; resolves when the cloud has it online.
  *
  * @param config default: a fake of each kind of component
+ * @param partId default: the main part
  */
 export async function startMachine(
   rig: ConsoleRig,
   config: object = fakes(),
+  partId: string = rig.made.part_id,
 ): Promise<RigMachine> {
   const { app, made, dataDir, cloud } = rig;
-  const { part } = await app.getRobotPart({ id: made.part_id });
+  const { part } = await app.getRobotPart({ id: partId });
   const network = { bind_address: `127.0.0.1:${freePort()}` };
   await app.updateRobotPart({
-    ...{ id: made.part_id, name: part?.name ?? "" },
+    ...{ id: partId, name: part?.name ?? "" },
     robotConfigJson: JSON.stringify({ ...config, network }),
   });
-  const credentials = join(dataDir, "machine.json");
-  const { part_id: id, part_secret: secret } = made;
+  const credentials = join(dataDir, `machine-${partId}.json`);
+  const secret = partId === made.part_id ? made.part_secret : part?.secret;
   await Deno.writeTextFile(
     credentials,
-    JSON.stringify({ cloud: { id, secret, app_address: cloud.url } }),
+    JSON.stringify({ cloud: { id: partId, secret, app_address: cloud.url } }),
   );
   const binaries = Deno.env.get("MACHINE_TEST_BINARIES");
   if (binaries === undefined) await bundlePrograms();
@@ -72,12 +74,12 @@ export async function startMachine(
     name: "machine-server",
     command: programPath("machine-server", { binaries }, ROOT),
     args: ["-config", credentials],
-    env: { MACHINE_HOME: join(dataDir, "server") },
+    env: { MACHINE_HOME: join(dataDir, `server-${partId}`) },
   });
   const isOnline = async () => {
     if (server.hasExited) return true;
     const { parts } = await app.getRobotParts({ robotId: made.machine_id });
-    return parts[0]?.onlineState === OnlineState.ONLINE;
+    return parts.find(({ id }) => id === partId)?.onlineState === OnlineState.ONLINE;
   };
   await waitFor(isOnline, { ...WAIT, everyMs: 100 }).catch(async (error) => {
     await server.stop(0);

@@ -6,7 +6,7 @@ import { ConsoleRig } from "./console_rig.ts";
 import { startMachine, WAIT } from "./rig_machine.ts";
 
 Deno.test({
-  name: "a camera's card shows its video, says so, and shows images when they are chosen",
+  name: "cards of cameras, of another part's too, show video, say so, and show images when chosen",
   ignore: ignoreWithout(import.meta.url, "chromium", "ffmpeg"),
   async fn() {
     await using rig = await ConsoleRig.open();
@@ -19,20 +19,35 @@ Deno.test({
         },
       ],
     });
+    const { partId } = await rig.app.newRobotPart({
+      robotId: rig.made.machine_id,
+      partName: "arm",
+    });
+    await using _arm = await startMachine(rig, {
+      components: [
+        {
+          ...{ name: "wrist", api, model: "rdk:builtin:fake" },
+          attributes: { width: 320, height: 240, animated: true },
+        },
+      ],
+    }, partId);
     const opened = await rig.signedIn(`/machines/${rig.made.machine_id}/control`);
     const { page } = opened;
     const card = page.getByRole("region", { name: `front, ${api}`, exact: true });
     await card.getByText("640 × 360").waitFor();
     await card.getByText("Video", { exact: true }).waitFor();
-    const pixels = () =>
-      page.evaluate(`(() => {
-        const canvas = document.createElement("canvas");
-        [canvas.width, canvas.height] = [64, 36];
-        canvas.getContext("2d").drawImage(document.querySelector("video"), 0, 0, 64, 36);
-        return canvas.toDataURL();
-      })()`) as Promise<string>;
-    const before = await pixels();
-    await waitFor(async () => await pixels() !== before, WAIT);
+    const changes = async (of: typeof card) => {
+      const pixels = () => of.locator("video").evaluate(PIXELS);
+      const before = await pixels();
+      await waitFor(async () => await pixels() !== before, WAIT);
+    };
+    await changes(card);
+    const wrist = page.getByRole("region", { name: `arm:wrist, ${api}`, exact: true });
+    await wrist.scrollIntoViewIfNeeded();
+    await wrist.getByText("320 × 240").waitFor();
+    await wrist.getByText("Video", { exact: true }).waitFor();
+    await changes(wrist);
+    await card.scrollIntoViewIfNeeded();
     await opened.inspect("machine-video");
 
     await card.getByLabel("Refresh").selectOption("slow");
@@ -44,3 +59,12 @@ Deno.test({
     await waitFor(() => card.locator("video").isVisible(), WAIT);
   },
 });
+
+/** What a video shows now. */
+const PIXELS = new Function(
+  "video",
+  `const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [64, 36];
+  canvas.getContext("2d").drawImage(video, 0, 0, 64, 36);
+  return canvas.toDataURL();`,
+) as (video: unknown) => string;
