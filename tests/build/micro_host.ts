@@ -1,4 +1,5 @@
 /** The C part of machine-micro-server with a script that does what a test asks for. */
+import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Ask } from "../../micro/hosts/testing/probe.ts";
 import { buildMicro } from "../../tools/micro/build.ts";
@@ -107,4 +108,31 @@ export class Probe implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.program.stop(DEADLINE_MS);
   }
+}
+
+/** What a client of TLS says first: a record. */
+export async function clientHello(): Promise<Uint8Array> {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const plain = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
+  using client = await Deno.startTls(plain, { hostname: "localhost" });
+  client.handshake().catch(() => undefined);
+  using server = await listener.accept();
+  const bytes = new Uint8Array(16_384);
+  let length = 0;
+  const [type, high, low] = [0, 3, 4];
+  while (length < 5 || length < 5 + (bytes[high] ?? 0) * 256 + (bytes[low] ?? 0)) {
+    length += await server.read(bytes.subarray(length)) ?? NaN;
+  }
+  assert.equal(bytes[type], 22);
+  return bytes.slice(0, length);
+}
+
+/** The message of a record in records with so many bytes each. */
+export function inPieces(record: Uint8Array, size: number): Uint8Array {
+  const pieces: number[] = [];
+  for (let at = 5; at < record.length; at += size) {
+    const part = record.subarray(at, at + size);
+    pieces.push(...record.subarray(0, 3), 0, part.length, ...part);
+  }
+  return Uint8Array.from(pieces);
 }

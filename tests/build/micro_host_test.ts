@@ -9,7 +9,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreBecause, missingTools } from "../../shared/test_tools/skips.ts";
 import { noSourcesBecause } from "../../tools/micro/sources.ts";
 import { microTarget, ownTarget } from "../../tools/micro/targets.ts";
-import { buildProbe, Probe, type ProbeOptions } from "./micro_host.ts";
+import { buildProbe, clientHello, inPieces, Probe, type ProbeOptions } from "./micro_host.ts";
 
 const KILLS = 200;
 const MAX_BYTES = 4e6;
@@ -130,6 +130,22 @@ probeTest("its own port speaks TLS with the certificate that it is given", async
   const bytes = new Uint8Array(5);
   assert.equal(await socket.read(bytes), 5);
   assert.equal(new TextDecoder().decode(bytes), "hello");
+  // In records of 40 bytes; others wait for their turn.
+  using slow = await Deno.connect({ hostname: "localhost", port: Number(port) });
+  const records = inPieces(await clientHello(), 40);
+  await slow.write(records.subarray(0, 100));
+  using silent = await Deno.connect({ hostname: "localhost", port: Number(port) });
+  using waits = await Deno.connect({ hostname: "localhost", port: Number(port) });
+  const other = await Deno.startTls(waits, { hostname: "localhost", caCerts });
+  const turn = other.handshake();
+  await slow.write(records.subarray(100));
+  assert.ok(await slow.read(bytes));
+  assert.equal(bytes[0], 22, "a record of the handshake");
+  // The slow one says no more, and is ended; the silent one had no turn yet.
+  await turn;
+  while (await slow.read(new Uint8Array(4096)).catch(() => null) !== null);
+  other.close();
+  assert.ok(silent.remoteAddr);
   const wrong = await probe.ask({ op: "listen", certificate, privateKey: certificate });
   assert.match(String(wrong["error"]), /private key/);
 });

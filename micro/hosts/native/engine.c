@@ -102,16 +102,22 @@ static void rejected(JSContext *of, JSValueConst promise, JSValueConst reason, b
 }
 
 #ifdef ENGINE_GARBAGE
-// Cycles of objects are looked for when the heap is by this above its least since the last look, not by
-// half as the engine does. A look in the middle of much work finds all of it in use.
-static void collect_garbage(void) {
+// Cycles of objects are looked for when the heap is by so many bytes above its least since the last look,
+// not by half as the engine does. A look in the middle of much work finds all of it in use.
+static void collect_above(size_t bytes) {
   static size_t after;
   if (used < after) after = used;
-  if (used < after + ENGINE_GARBAGE) return;
+  if (used < after + bytes) return;
   JS_RunGC(runtime);
   after = used;
 }
 #endif
+
+void engine_collect(void) {
+#ifdef ENGINE_GARBAGE
+  collect_above(ENGINE_GARBAGE / 8);
+#endif
+}
 
 static void run_jobs(void) {
   JSContext *of;
@@ -126,7 +132,7 @@ static void run_jobs(void) {
     log_thrown("a promise failed and nobody looks");
   }
 #ifdef ENGINE_GARBAGE
-  collect_garbage();
+  collect_above(ENGINE_GARBAGE);
 #endif
 }
 

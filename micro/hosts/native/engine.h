@@ -21,6 +21,9 @@ void engine_event_number(enum event_kind kind, int id, double number, double oth
 void engine_event_text(enum event_kind kind, int id, const char *text, int other);
 void engine_event_bytes(enum event_kind kind, int id, const uint8_t *bytes, size_t length);
 
+/** Looks for garbage where there may be some, before something else takes much memory. */
+void engine_collect(void);
+
 /** Bytes of the script's heap now, and the most they may be. */
 size_t engine_heap_used(void);
 size_t engine_heap_limit(void);

@@ -1,24 +1,18 @@
-// Connections and ports: what the script asks for, and what poll() tells of them.
+// Connections: what the script asks for, and what poll() tells of them.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "connections.h"
 #include "dns.h"
 #include "engine.h"
 #include "rounds.h"
 #include "sockets.h"
 #include "tls.h"
 
-#ifndef MOST_CONNECTIONS
-/** Connections at once. Of those that come the rest are closed, so that it can still connect itself. */
-#define MOST_CONNECTIONS 96
-#define MOST_ACCEPTED 64
-#endif
-#define MOST_PORTS 8
-/** TLS of peers nobody knows yet: how many at once (the oldest goes) and in a second. */
-#define MOST_HANDSHAKES 4
-#define MOST_HANDSHAKES_A_SECOND 10
+/** Handshakes take turns, as each needs memory: how long one may keep others waiting. */
+#define TURN_MS 8000
 /** From the call until it is open, TLS done. */
 #define OPEN_MS 15000
 /** For what is kept after an end. */
@@ -28,36 +22,8 @@
 #define KEPT_MOST (1024 * 1024)
 #endif
 
-typedef enum { RESOLVING, CONNECTING, HANDSHAKE, OPEN, ENDING, FAILED, GONE } state_t;
-
-typedef struct {
-  int id, fd, place;
-  state_t state;
-  bool with_tls, accepted, known, wants_drain, wants_write, ended_by_peer, end_sent;
-  int listener;
-  uint16_t port;
-  char name[256];
-  char problem[600];
-  dns_query *query;
-  tls *secure;
-  double until;
-  uint8_t *kept;
-  size_t kept_start, kept_end, kept_size;
-} connection;
-
-typedef struct {
-  int id, fd, place;
-  tls_server *server;
-} listener;
-
-static connection *connections[MOST_CONNECTIONS];
-static listener listeners[MOST_PORTS];
-static int last_id;
-static struct in_addr bind_address;
-
-void net_listen_at(const char *address) {
-  inet_pton(AF_INET, address, &bind_address);
-}
+connection *connections[MOST_CONNECTIONS];
+int last_network_id;
 
 static connection *find(int id) {
   for (int i = 0; i < MOST_CONNECTIONS; i++) {
@@ -67,12 +33,12 @@ static connection *find(int id) {
   return NULL;
 }
 
-static connection *add(void) {
+connection *connection_add(void) {
   for (int i = 0; i < MOST_CONNECTIONS; i++) {
     if (connections[i]) continue;
     connection *made = calloc(1, sizeof *made);
     if (!made) return NULL;
-    made->id = ++last_id;
+    made->id = ++last_network_id;
     made->fd = made->place = -1;
     made->until = platform_now() + OPEN_MS;
     return connections[i] = made;
@@ -80,7 +46,7 @@ static connection *add(void) {
   return NULL;
 }
 
-static void release(connection *of) {
+void connection_release(connection *of) {
   if (of->query) dns_free(of->query);
   if (of->secure) tls_free(of->secure);
   if (of->fd >= 0) close(of->fd);
@@ -121,7 +87,7 @@ static void open_socket(connection *of, uint32_t address) {
 }
 
 int net_connect(const char *host, int port, bool with_tls, const char *server_name) {
-  connection *of = add();
+  connection *of = connection_add();
   // Ids that nobody has are ignored, so the caller has to be told some other way.
   if (!of) return 0;
   of->with_tls = with_tls;
@@ -214,57 +180,21 @@ void net_end(int id) {
 
 void net_destroy(int id) {
   connection *of = find(id);
-  if (of) release(of);
+  if (of) connection_release(of);
 }
 
-const char *net_listen(int port, const char *certificate, const char *key, int *id, int *taken) {
-  static char problem[200];
-  listener *of = NULL;
-  for (int i = 0; i < MOST_PORTS && !of; i++) {
-    if (listeners[i].id == 0) of = &listeners[i];
+connection *connection_in_turn(void) {
+  double now = platform_now();
+  for (int i = 0; i < MOST_CONNECTIONS; i++) {
+    connection *each = connections[i];
+    if (each && each->state == HANDSHAKE && now < each->turn_until) return each;
   }
-  if (!of) return "there are eight ports already";
-  const char *wrong = NULL;
-  tls_server *server = certificate ? tls_server_new(certificate, key, &wrong) : NULL;
-  if (wrong) return wrong;
-  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-  at.sin_addr = bind_address;
-  socklen_t size = sizeof at;
-  int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) || listen(fd, 16) ||
-      getsockname(fd, (struct sockaddr *)&at, &size)) {
-    snprintf(problem, sizeof problem, "cannot accept connections at port %d: %s. Name another one "
-             "with -listen", port, strerror(errno));
-    if (fd >= 0) close(fd);
-    if (server) tls_server_free(server);
-    return problem;
-  }
-  *of = (listener){.id = ++last_id, .fd = fd, .place = -1, .server = server};
-  *id = of->id;
-  *taken = ntohs(at.sin_port);
   return NULL;
 }
 
-void net_close_listener(int id) {
-  for (int i = 0; i < MOST_PORTS; i++) {
-    if (listeners[i].id != id) continue;
-    close(listeners[i].fd);
-    // Connections in their handshake still need it.
-    for (int j = 0; j < MOST_CONNECTIONS; j++) {
-      connection *each = connections[j];
-      if (each && each->secure && each->listener == id) release(each);
-    }
-    if (listeners[i].server) tls_server_free(listeners[i].server);
-    listeners[i] = (listener){0};
-    return;
-  }
-}
-
 void net_prepare(round_t *round) {
-  for (int i = 0; i < MOST_PORTS; i++) {
-    if (listeners[i].id) listeners[i].place = round_add(round, listeners[i].fd, POLLIN);
-  }
+  const connection *shaking = connection_in_turn();
+  ports_prepare(round);
   for (int i = 0; i < MOST_CONNECTIONS; i++) {
     connection *of = connections[i];
     if (!of) continue;
@@ -282,7 +212,10 @@ void net_prepare(round_t *round) {
       round_until(round, dns_until(of->query));
     } else if (of->state == CONNECTING) {
       of->place = round_add(round, of->fd, POLLOUT);
+    } else if (of->state == HANDSHAKE && !of->secure && shaking) {
+      round_until(round, shaking->turn_until);
     } else {
+      if (of->state == HANDSHAKE && !of->secure && !of->accepted) events = POLLOUT;
       if (of->state == ENDING && !of->end_sent) events = POLLOUT;
       of->place = round_add(round, of->fd, events);
     }
@@ -290,20 +223,42 @@ void net_prepare(round_t *round) {
   }
 }
 
-static void opened(connection *of, const char *peer) {
+void connection_opened(connection *of, const char *peer) {
   of->state = OPEN;
   of->known = true;
   if (of->accepted) engine_event_text(EVENT_ACCEPT, of->listener, peer, of->id);
   else engine_event(EVENT_OPEN, of->id);
 }
 
+// Whether it may begin now: those of the device itself before others, of which none keeps it longer.
+static bool takes_turn(connection *of) {
+  if (connection_in_turn()) return false;
+  for (int i = 0; i < MOST_CONNECTIONS; i++) {
+    connection *each = connections[i];
+    if (!each || each->state != HANDSHAKE) continue;
+    if (of->accepted && !each->accepted && !each->secure) return false;
+    if (each->accepted && each->secure) connection_release(each);
+  }
+  of->turn_until = platform_now() + TURN_MS;
+  of->until = platform_now() + OPEN_MS;
+  return true;
+}
+
 static void shake_hands(connection *of) {
+  if (!of->secure) {
+    if (!takes_turn(of)) return;
+    engine_collect();
+    const char *problem = "there is not enough memory for TLS";
+    of->secure = of->accepted ? tls_accept(of->fd, port_server(of->listener))
+                              : tls_client(of->fd, of->name, &problem);
+    if (!of->secure) return fail(of, problem);
+  }
   int result = tls_handshake(of->secure);
   of->wants_write = result == TLS_WANTS_WRITE;
   if (result == TLS_FAILED) return fail(of, tls_problem(of->secure));
   if (result == 0) {
     of->wants_write = of->kept_start < of->kept_end;
-    opened(of, of->name);
+    connection_opened(of, of->name);
   }
 }
 
@@ -315,10 +270,7 @@ static void connected(connection *of) {
     errno = why;
     return fail_errno(of, "cannot connect");
   }
-  if (!of->with_tls) return opened(of, NULL);
-  const char *problem;
-  of->secure = tls_client(of->fd, of->name, &problem);
-  if (!of->secure) return fail(of, problem);
+  if (!of->with_tls) return connection_opened(of, NULL);
   of->state = HANDSHAKE;
   shake_hands(of);
 }
@@ -331,7 +283,7 @@ static void peer_ended(connection *of) {
     of->state = ENDING;
     of->until = platform_now() + END_MS;
   } else {
-    release(of);
+    connection_release(of);
   }
   engine_event(EVENT_END, id);
 }
@@ -368,7 +320,7 @@ static void finish(connection *of) {
     if (of->secure) tls_end(of->secure);
     shutdown(of->fd, SHUT_WR);
     of->end_sent = true;
-    if (of->ended_by_peer) release(of);
+    if (of->ended_by_peer) connection_release(of);
     return;
   }
   uint8_t ignored[512];
@@ -405,72 +357,13 @@ static void step(connection *of, short events) {
   }
 }
 
-static int accepted_count(void) {
-  int count = 0;
-  for (int i = 0; i < MOST_CONNECTIONS; i++) {
-    connection *each = connections[i];
-    count += each && each->accepted && each->state != GONE;
-  }
-  return count;
-}
-
-// Whether a peer may begin TLS now; makes room for it.
-static bool admits_handshake(void) {
-  static double second;
-  static int begun;
-  double now = platform_now();
-  if (now - second >= 1000) {
-    second = now;
-    begun = 0;
-  }
-  if (++begun > MOST_HANDSHAKES_A_SECOND) return false;
-  connection *oldest = NULL;
-  int count = 0;
-  for (int i = 0; i < MOST_CONNECTIONS; i++) {
-    connection *each = connections[i];
-    if (!each || !each->accepted || each->state != HANDSHAKE) continue;
-    count++;
-    if (!oldest || each->id < oldest->id) oldest = each;
-  }
-  if (count >= MOST_HANDSHAKES) release(oldest);
-  return true;
-}
-
-static void accept_all(listener *at) {
-  for (int turn = 0; turn < 16; turn++) {
-    struct sockaddr_in peer;
-    socklen_t size = sizeof peer;
-    int fd = accept4(at->fd, (struct sockaddr *)&peer, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) return;
-    bool admitted = accepted_count() < MOST_ACCEPTED && (!at->server || admits_handshake());
-    connection *of = admitted ? add() : NULL;
-    if (!of) {
-      close(fd);
-      continue;
-    }
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    of->fd = fd;
-    of->accepted = true;
-    of->listener = at->id;
-    inet_ntop(AF_INET, &peer.sin_addr, of->name, sizeof of->name);
-    if (at->server) {
-      of->state = HANDSHAKE;
-      of->secure = tls_accept(fd, at->server);
-      if (!of->secure) release(of);
-    } else {
-      opened(of, of->name);
-    }
-  }
-}
-
 static void report_failure(connection *of) {
   char text[600];
   int id = of->id;
   // The script does not know yet of one that was accepted and has not finished TLS.
   bool known = of->known;
   memcpy(text, of->problem, sizeof text);
-  release(of);
+  connection_release(of);
   if (known) engine_event_text(EVENT_ERROR, id, text, 0);
 }
 
@@ -480,7 +373,7 @@ void net_handle(const round_t *round) {
     connection *of = connections[i];
     if (!of || of->state == GONE) continue;
     if (of->state == ENDING && now >= of->until) {
-      if (of->ended_by_peer) release(of);
+      if (of->ended_by_peer) connection_release(of);
       else peer_ended(of);
       continue;
     }
@@ -488,7 +381,5 @@ void net_handle(const round_t *round) {
     if (of->state != FAILED) step(of, round_events(round, of->place));
     if (of->state == FAILED) report_failure(of);
   }
-  for (int i = 0; i < MOST_PORTS; i++) {
-    if (listeners[i].id && round_events(round, listeners[i].place)) accept_all(&listeners[i]);
-  }
+  ports_handle(round);
 }

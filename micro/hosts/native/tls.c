@@ -86,6 +86,7 @@ static tls *make(int fd, const mbedtls_ssl_config *config) {
     return NULL;
   }
   mbedtls_ssl_set_bio(&made->ssl, made, send_plain, receive_plain, NULL);
+  tls_buffers_start(&made->ssl, &made->buffers);
   return made;
 }
 
@@ -160,41 +161,48 @@ static void forget_certificate(mbedtls_ssl_context *of) {
   session->MBEDTLS_PRIVATE(peer_cert) = NULL;
 }
 
+// Whether a call that failed is to be made again, as the record that comes has room now.
+static bool has_room_now(tls *of, int result) {
+  return result == MBEDTLS_ERR_SSL_BAD_INPUT_DATA && tls_buffers_fit(&of->ssl, &of->buffers);
+}
+
 int tls_handshake(tls *of) {
-  if (!tls_buffers_grow(&of->ssl, &of->buffers, true)) {
+  if (!tls_buffers_grow(&of->ssl, &of->buffers)) {
     return result_of(of, MBEDTLS_ERR_SSL_ALLOC_FAILED);
   }
-  int result = mbedtls_ssl_handshake(&of->ssl);
-  // Others begin meanwhile: each takes 20 KiB where buffers can be small.
-  if (result == MBEDTLS_ERR_SSL_WANT_READ) tls_buffers_shrink(&of->ssl, &of->buffers);
+  int result;
+  do result = mbedtls_ssl_handshake(&of->ssl);
+  while (has_room_now(of, result));
+  // Others begin meanwhile.
+  if (result == MBEDTLS_ERR_SSL_WANT_READ) tls_buffers_shrink(&of->ssl);
   if (result) return result_of(of, result);
   forget_certificate(&of->ssl);
-  tls_buffers_shrink(&of->ssl, &of->buffers);
+  tls_buffers_shrink(&of->ssl);
   return 0;
 }
 
 int tls_read(tls *of, uint8_t *bytes, size_t length) {
-  if (!tls_buffers_grow(&of->ssl, &of->buffers, true)) {
+  // It may have to answer.
+  if (!tls_buffers_grow(&of->ssl, &of->buffers)) {
     return result_of(of, MBEDTLS_ERR_SSL_ALLOC_FAILED);
   }
-  for (;;) {
-    int result = mbedtls_ssl_read(&of->ssl, bytes, length);
-    if (result == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET) continue;
-    tls_buffers_shrink(&of->ssl, &of->buffers);
-    if (result >= 0) return result;
-    // A connection that is cut off without a word of TLS may have lost bytes, which HTTP notices.
-    if (result == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY || result == MBEDTLS_ERR_SSL_CONN_EOF) return 0;
-    return result_of(of, result);
-  }
+  int result;
+  do result = mbedtls_ssl_read(&of->ssl, bytes, length);
+  while (result == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET || has_room_now(of, result));
+  tls_buffers_shrink(&of->ssl);
+  if (result >= 0) return result;
+  // A connection that is cut off without a word of TLS may have lost bytes, which HTTP notices.
+  if (result == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY || result == MBEDTLS_ERR_SSL_CONN_EOF) return 0;
+  return result_of(of, result);
 }
 
 int tls_write(tls *of, const uint8_t *bytes, size_t length) {
-  if (!tls_buffers_grow(&of->ssl, &of->buffers, false)) {
+  if (!tls_buffers_grow(&of->ssl, &of->buffers)) {
     return result_of(of, MBEDTLS_ERR_SSL_ALLOC_FAILED);
   }
   // What could not be sent has to be given again with the same length.
   int result = mbedtls_ssl_write(&of->ssl, bytes, of->again ? of->again : length);
-  tls_buffers_shrink(&of->ssl, &of->buffers);
+  tls_buffers_shrink(&of->ssl);
   if (result >= 0) {
     of->again = 0;
     return result;
@@ -208,7 +216,7 @@ bool tls_pending(tls *of) {
 }
 
 void tls_end(tls *of) {
-  if (tls_buffers_grow(&of->ssl, &of->buffers, false)) mbedtls_ssl_close_notify(&of->ssl);
+  if (tls_buffers_grow(&of->ssl, &of->buffers)) mbedtls_ssl_close_notify(&of->ssl);
 }
 
 const char *tls_problem(tls *of) {

@@ -10,16 +10,17 @@
 /** The sequence number of what is received is in the first 8; pointers go to the bytes after it. */
 #define SMALL 64
 #define SEQUENCE_NUMBER 8
+/** Of a record: its type, a version and its length. */
+#define HEADER 5
 
 static unsigned char *moved(unsigned char *pointer, unsigned char *from, unsigned char *to) {
   return pointer ? to + (pointer - from) : NULL;
 }
 
-// Keeps the first bytes.
 static unsigned char *resized(unsigned char *before, size_t size, size_t wanted) {
   unsigned char *after = mbedtls_calloc(1, wanted);
   if (!after) return NULL;
-  memcpy(after, before, SMALL);
+  memcpy(after, before, size < wanted ? size : wanted);
   // There may be secrets of the last record in it.
   mbedtls_platform_zeroize(before, size);
   mbedtls_free(before);
@@ -60,23 +61,39 @@ static bool holds_received(const mbedtls_ssl_context *of) {
          of->in_hdr != of->in_buf + SEQUENCE_NUMBER || of->in_msg > of->in_buf + SMALL;
 }
 
-bool tls_buffers_grow(mbedtls_ssl_context *of, const tls_buffers *sizes, bool receives) {
-  if (of->out_buf_len < sizes->out && !resize_out(of, sizes->out)) return false;
-  return !receives || of->in_buf_len >= sizes->in || resize_in(of, sizes->in);
+void tls_buffers_start(mbedtls_ssl_context *of, tls_buffers *sizes) {
+  *sizes = (tls_buffers){of->in_buf_len, of->out_buf_len};
+  tls_buffers_shrink(of);
 }
 
-void tls_buffers_shrink(mbedtls_ssl_context *of, tls_buffers *sizes) {
-  if (!sizes->in) *sizes = (tls_buffers){of->in_buf_len, of->out_buf_len};
+bool tls_buffers_grow(mbedtls_ssl_context *of, const tls_buffers *sizes) {
+  return of->out_buf_len >= sizes->out || resize_out(of, sizes->out);
+}
+
+bool tls_buffers_fit(mbedtls_ssl_context *of, const tls_buffers *sizes) {
+  size_t wanted = (size_t)(of->in_hdr - of->in_buf) + HEADER;
+  // Its length is known when its header is there.
+  if (of->in_left >= HEADER) wanted += (size_t)of->in_len[0] << 8 | of->in_len[1];
+  return wanted > of->in_buf_len && wanted <= sizes->in && resize_in(of, wanted);
+}
+
+void tls_buffers_shrink(mbedtls_ssl_context *of) {
   if (of->in_buf_len > SMALL && !holds_received(of)) resize_in(of, SMALL);
   if (of->out_buf_len > SMALL && of->out_left == 0) resize_out(of, SMALL);
 }
 
 #else
 
-bool tls_buffers_grow(mbedtls_ssl_context *of, const tls_buffers *sizes, bool receives) {
+void tls_buffers_start(mbedtls_ssl_context *of, tls_buffers *sizes) {}
+
+bool tls_buffers_grow(mbedtls_ssl_context *of, const tls_buffers *sizes) {
   return true;
 }
 
-void tls_buffers_shrink(mbedtls_ssl_context *of, tls_buffers *sizes) {}
+bool tls_buffers_fit(mbedtls_ssl_context *of, const tls_buffers *sizes) {
+  return false;
+}
+
+void tls_buffers_shrink(mbedtls_ssl_context *of) {}
 
 #endif
