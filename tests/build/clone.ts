@@ -39,6 +39,9 @@ export class Clone {
         if (!/^deno(rt)?-/.test(name)) continue;
         await Deno.symlink(join(ROOT, ".tools", name), clone.path(".tools", name));
       }
+      // What is built there are programs without a console.
+      await must("cp", ["-R", join(ROOT, ".tools", "console"), clone.path(".tools", "console")]);
+      await Deno.writeTextFile(clone.path(".tools", "console.stamp"), "");
       await work(clone);
     } finally {
       await Deno.remove(folder, { recursive: true });

@@ -226,23 +226,24 @@ Deno.test("machine for this machine signs in at a compiled cloud", async () => {
   );
 });
 
-Deno.test("two builds of one commit are the same bytes, wherever they are made", async () => {
-  const agent = programByName("agent");
-  await Clone.use(async (clone) => {
-    const again = Buffer.from(await Deno.readFile(await clone.make(agent)));
-    assert.ok(again.equals(await Deno.readFile(file(agent, hostTarget()))), "they differ");
-  });
-});
-
-Deno.test("make release is whole and the same each time, and make server at its tag builds it", async () => {
+Deno.test("builds of one commit are the same bytes wherever they are made, releases too", async (t) => {
   await inTempDir((dir) =>
     Clone.use(async (clone) => {
-      await makeReleaseTwice(clone, dir);
-      await clone.git("commit", "--quiet", "--allow-empty", "-m", "later");
-      await clone.git("tag", "v0.0.8");
-      await clone.git("checkout", "--quiet", "v0.0.7");
-      const server = await clone.make(programByName("server"));
-      assert.match((await run(server, ["-version"])).stdout, /\b0\.0\.7\b/);
+      await t.step("make agent elsewhere", async () => {
+        const agent = programByName("agent");
+        const again = Buffer.from(await Deno.readFile(await clone.make(agent)));
+        assert.ok(again.equals(await Deno.readFile(file(agent, hostTarget()))), "they differ");
+      });
+      await t.step("make release is whole and the same each time", async () => {
+        await makeReleaseTwice(clone, dir);
+      });
+      await t.step("make server at its tag builds it", async () => {
+        await clone.git("commit", "--quiet", "--allow-empty", "-m", "later");
+        await clone.git("tag", "v0.0.8");
+        await clone.git("checkout", "--quiet", "v0.0.7");
+        const server = await clone.make(programByName("server"));
+        assert.match((await run(server, ["-version"])).stdout, /\b0\.0\.7\b/);
+      });
     })
   );
 });

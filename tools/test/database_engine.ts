@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { missingTools } from "../../shared/test_tools/skips.ts";
 import { testFiles } from "./bunches.ts";
@@ -17,6 +18,10 @@ const SQLITE_ONLY: Readonly<Record<string, string>> = {
   "cloud/storage/database/moved_triggers_test.ts": "looks at cloud.db",
 };
 
+/** What starts a PostgreSQL of its own, in `make test` too: a second run of it tells nothing new. */
+const OWN_SERVER =
+  /(?:postgres_server|pair_testing|nodes_testing|postgres_move_testing|two_openings_testing)\.ts"/;
+
 /** PostgreSQL for a run of tests. */
 export interface TestDatabase extends AsyncDisposable {
   /** What the tests run with: each data folder has a schema of its own. */
@@ -34,10 +39,12 @@ export async function startTestDatabase(
   const missing = missingTools("postgresql");
   if (missing !== undefined) throw new Error(missing);
   const all = await testFiles(root, paths);
+  const others = all.filter((file) => SQLITE_ONLY[file] === undefined);
+  const texts = await Promise.all(others.map((file) => Deno.readTextFile(join(root, file))));
   const server = await PostgresServer.start();
   return {
     env: { MACHINE_CLOUD_DATABASE: server.address("schema=test_{folder}", "pool=4") },
-    files: all.filter((file) => SQLITE_ONLY[file] === undefined),
+    files: others.filter((_, at) => !OWN_SERVER.test(texts[at] ?? "")),
     skipped: all.flatMap((file) => {
       const reason = SQLITE_ONLY[file];
       return reason === undefined ? [] : [`skipped: ${reason}: ${file}`];
