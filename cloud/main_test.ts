@@ -114,19 +114,50 @@ Deno.test("machine-cloud bootstrap tells of keys that nobody knows, and saves th
     assert.match(JSON.parse(made.stdout).part_id, /./);
   }));
 
-Deno.test("machine-cloud serve starts clean after kill -9 and ends with 0 when told to", {
-  ignore: Deno.build.os === "windows",
-}, () =>
-  inFolder(async (folder) => {
-    for (const signal of ["SIGKILL", "SIGKILL", "SIGTERM"] as const) {
-      const { url, end } = await startServing(folder);
-      const made = await run("bootstrap", "--data", folder, ...names);
-      assert.equal(made.code, 0, made.stderr);
-      assert.equal(JSON.parse(made.stdout).cloud_address, url);
-      const { code } = await end(signal);
-      if (signal === "SIGTERM") assert.equal(code, 0);
-    }
-  }));
+Deno.test(
+  "machine-cloud serve lets the owner of bootstrap in, starts clean after kill -9 and ends with 0 when told to",
+  {
+    ignore: Deno.build.os === "windows",
+  },
+  () =>
+    inFolder(async (folder) => {
+      const [email, password] = ["ann@example.com", "correct horse battery"];
+      let hasPassword = false;
+      for (const signal of ["SIGKILL", "SIGKILL", "SIGTERM"] as const) {
+        const { url, end } = await startServing(folder);
+        const made = await run("bootstrap", "--data", folder, ...names, "--owner", email);
+        assert.equal(made.code, 0, made.stderr);
+        const told = JSON.parse(made.stdout);
+        assert.equal(told.cloud_address, url);
+        const token = new URL(told.owner_sign_in_url).hash.slice(1);
+        const byLink = await account(url, "SignInByLink", { token });
+        assert.equal(byLink.signedIn.email, email);
+        const link = told.owner_password_url;
+        assert.equal(link === undefined, hasPassword);
+        if (!hasPassword) {
+          const token = new URL(link).searchParams.get("token");
+          await account(url, "SetPassword", { token, password });
+          hasPassword = true;
+        }
+        const byPassword = await account(url, "SignIn", { email, password });
+        assert.equal(byPassword.signedIn.email, email);
+        const { code } = await end(signal);
+        if (signal === "SIGTERM") assert.equal(code, 0);
+      }
+    }),
+);
+
+/** Calls the cloud's AccountService, as a page does. */
+async function account(url: string, method: string, body: object) {
+  const response = await fetch(`${url}/machine.cloud.v1.AccountService/${method}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const answer = await response.json();
+  assert.equal(response.status, 200, JSON.stringify(answer));
+  return answer;
+}
 
 Deno.test("machine-cloud serve refuses a data folder that another one serves, and only then", () =>
   inFolder(async (folder) => {

@@ -261,6 +261,9 @@ consoleTest(
     ]);
 
     await page.getByRole("button", { name: "History" }).click();
+    // By the page, those before it by the API.
+    await page.locator("tr:first-child td.by", { hasText: "console" }).waitFor();
+    await page.locator("tr:nth-child(2) td.by", { hasText: "api" }).waitFor();
     await page.getByRole("button", { name: /^2\b.*Compare/ }).click();
     await page.getByText("http://mine").waitFor();
     await opened.inspect("configure-history");

@@ -20,7 +20,7 @@ Deno.test("any two revisions are compared, with secrets masked, and any is resto
   const client = cloud.client(ConfigurationService, apiKey(made));
   const save = (robotConfig: Record<string, unknown>, headers = {}) =>
     app.updateRobotPart({ id: made.part_id, robotConfig: robotConfig as never }, { headers });
-  await save({ components: [remote("one-secret", 1)] });
+  await save({ components: [remote("one-secret", 1)] }, { [CLIENT_HEADER]: "console" });
   await save({ components: [remote("two-secret", 2)], debug: true }, { [CLIENT_HEADER]: "cli" });
   await save({ components: [remote("six-secret", 2)] }, { [CLIENT_HEADER]: "forged" });
   const partId = made.part_id;
@@ -50,7 +50,7 @@ Deno.test("any two revisions are compared, with secrets masked, and any is resto
       [5n, "restore"],
       [4n, "api"],
       [3n, "cli"],
-      [2n, "api"],
+      [2n, "console"],
       [1n, "api"],
     ],
   );

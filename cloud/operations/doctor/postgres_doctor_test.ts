@@ -3,17 +3,24 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
+import { DatabaseCertificates } from "../../storage/postgres/certificates_testing.ts";
 import { writeNotedAddress } from "../../storage/data_folder/database_choice.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { examine } from "./doctor.ts";
 
 Deno.test({
-  name: "the doctor looks at the version, the connections, the locks and the clock of PostgreSQL",
+  name: "the doctor looks at version, connections, locks, clock and certificate of PostgreSQL",
   // Where all tests are given one database, it counts.
-  ignore: ignoreWithout(import.meta.url, "postgresql") || Deno.env.has("MACHINE_CLOUD_DATABASE"),
+  ignore: ignoreWithout(import.meta.url, "postgresql", "openssl") ||
+    Deno.env.has("MACHINE_CLOUD_DATABASE"),
   async fn() {
-    await using server = await PostgresServer.start(["max_connections = 24"]);
+    const host = "IP:127.0.0.1";
+    await using certificates = await DatabaseCertificates.make({ server: host, other: host });
+    await using server = await PostgresServer.start([
+      "max_connections = 24",
+      ...certificates.settings("server"),
+    ]);
     const dataDir = await Deno.makeTempDir({ prefix: "machine-doctor-" });
     const states = async (clock = systemClock) =>
       Object.fromEntries(
@@ -49,6 +56,16 @@ Deno.test({
       );
       await writeNotedAddress(dataDir, server.address("pool=40"));
       assert.match((await states())["connections"] ?? "", /^warning: .* takes up to 48/);
+      const verified = async (name: string) => {
+        const trusted = ["sslmode=verify-full", certificates.root(name)];
+        await writeNotedAddress(dataDir, server.address(...trusted));
+        return (await states())["database"] ?? "";
+      };
+      assert.match(await verified("server"), /^ok/);
+      assert.match(
+        await verified("other"),
+        /^failed: The certificate of postgres:.* none that is trusted here .*sslrootcert=/,
+      );
       await server.halt();
       assert.match((await states())["database"] ?? "", /^failed/);
     } finally {

@@ -21,6 +21,25 @@ const REASONS: readonly (readonly [pattern: RegExp, text: string])[] = [
   [/^25006$/, "is read-only: this is a standby. Name the primary in --database"],
 ];
 
+/** What is wrong with its certificate, and what to do, by what TLS reports. */
+const CERTIFICATE_REASONS: readonly (readonly [RegExp, readonly [string, string]])[] = [
+  [
+    /self-signed|unable to (verify|get)/i,
+    [
+      "none that is trusted here",
+      "name the file of its CA with sslrootcert= in --database, or correct the one that is named",
+    ],
+  ],
+  [
+    /altnames|does not match/i,
+    [
+      "for another host",
+      "write the host that it is for in --database, or sslmode=verify-ca where any may be it",
+    ],
+  ],
+  [/expired|not yet valid/i, ["not valid now", "renew it, and look at the clocks of both hosts"]],
+];
+
 /** Why the database cannot be opened, in one line for the operator. */
 export function openingFailure(error: unknown, { shown }: PostgresAddress): StoreError {
   if (error instanceof StoreError) return error;
@@ -37,6 +56,12 @@ export function openingFailure(error: unknown, { shown }: PostgresAddress): Stor
   if (/password must be a (non-empty )?string/.test(cause)) {
     const advice = "give it in PGPASSWORD, or in the file that PGPASSFILE names";
     return new StoreError("failed", `The database ${shown} wants a password; ${advice}.`, error);
+  }
+  const certificate = CERTIFICATE_REASONS.find(([pattern]) => pattern.test(cause))?.[1];
+  if (code === undefined && certificate !== undefined) {
+    const [problem, advice] = certificate;
+    const text = `The certificate of ${shown} is ${problem} (${cause}); ${advice}.`;
+    return new StoreError("failed", text, error);
   }
   if (code === undefined) {
     const advice = "Check that PostgreSQL runs there, and the address in --database";

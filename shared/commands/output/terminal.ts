@@ -32,9 +32,17 @@ export function systemTerminal(env: (name: string) => string | undefined): Termi
     isInput: Deno.stdin.isTerminal(),
     isError: Deno.stderr.isTerminal(),
     columns: isOutput ? Deno.consoleSize().columns : undefined,
-    colours: isOutput && !env("NO_COLOR") && env("TERM") !== "dumb",
+    colours: mayColour(isOutput, env),
     draw: (text) => void Deno.stderr.writeSync(new TextEncoder().encode(text)),
   };
+}
+
+/** Whether what a person reads may have colours. */
+export function mayColour(
+  isTerminal: boolean,
+  env: (name: string) => string | undefined,
+): boolean {
+  return isTerminal && !env("NO_COLOR") && env("TERM") !== "dumb";
 }
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
