@@ -4,8 +4,9 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../access/callers.ts";
 import type { LocationRow, Scope } from "../access/scope.ts";
 import { DEEPEST_LOCATION, locationDepth, locationPath } from "../access/location_tree.ts";
-import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { withdrawGrants } from "../../storage/keys/withdraw_grants.ts";
 import { createLocation } from "./creation.ts";
@@ -32,11 +33,16 @@ export function locationMethods(
     const [location] = await toLocations(options, scope, [await scope.location(id, "see")]);
     return location ? { location } : {};
   };
-  /** Who may do what follows from where a location is. */
-  const change = async <T>(orgId: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
+  /** Who may do what in a location and those within it follows from where it is. */
+  const change = async <T>(
+    orgId: string,
+    locationIds: readonly string[],
+    work: (queries: Queries) => Promise<T>,
+  ): Promise<T> => {
     const done = await queries.transaction().execute(async (transaction) => {
       const result = await work(transaction);
-      await recordChange(transaction, { orgId, partId: undefined, kind: "access" }, clock.now());
+      const concerned = locationIds.map((id) => ({ resource: "location", id }) as const);
+      await recordAccessChange(transaction, orgId, concerned, clock.now());
       return result;
     });
     await changes.drain();
@@ -52,7 +58,8 @@ export function locationMethods(
       const organization = await scope.organization(organizationId, parent ? "see" : "manage");
       if (parent) requireSameOrganization(parent, organization.id);
       requireTitle("name", name);
-      const id = await change(organization.id, async (transaction) => {
+      // Nothing is in it yet.
+      const id = await change(organization.id, [], async (transaction) => {
         if (parent) await requireRoom(transaction, parent.id, 1);
         return await createLocation(
           { queries: transaction, random, now: clock.now() },
@@ -81,7 +88,7 @@ export function locationMethods(
         if (isMoved && parentId !== null) await requireNoCircle(transaction, row, parentId);
         await transaction.updateTable("locations").set(set).where("id", "=", row.id).execute();
       };
-      if (isMoved) await change(row.org_id, save);
+      if (isMoved) await change(row.org_id, [row.id], save);
       else await save(queries);
       return await answer(await callers.scope(context), row.id);
     },
@@ -89,7 +96,7 @@ export function locationMethods(
     async deleteLocation({ locationId }, context) {
       const scope = await callers.scope(context);
       const row = await scope.location(locationId, "manage");
-      await change(row.org_id, async (transaction) => {
+      await change(row.org_id, [], async (transaction) => {
         await requireEmpty(transaction, row);
         await withdrawGrants(transaction, { resource: "location", id: row.id }, clock.now());
         await transaction.deleteFrom("locations").where("id", "=", row.id).execute();

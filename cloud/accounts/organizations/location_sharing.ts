@@ -3,9 +3,10 @@ import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../access/callers.ts";
 import { sharesOf } from "../access/location_tree.ts";
-import { notFound, type Scope } from "../access/scope.ts";
-import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
+import { type LocationRow, notFound, type Scope } from "../access/scope.ts";
+import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 
 export interface LocationSharingOptions {
   readonly callers: Pick<Callers, "scope">;
@@ -21,10 +22,13 @@ export interface LocationSharingOptions {
 export function locationSharing(
   { callers, queries, changes, clock }: LocationSharingOptions,
 ): Partial<ServiceImpl<typeof AppService>> {
-  const change = async <T>(orgId: string, work: (queries: Queries) => Promise<T>): Promise<T> => {
+  const change = async <T>(
+    { id, org_id }: LocationRow,
+    work: (queries: Queries) => Promise<T>,
+  ): Promise<T> => {
     const done = await queries.transaction().execute(async (transaction) => {
       const result = await work(transaction);
-      await recordChange(transaction, { orgId, partId: undefined, kind: "access" }, clock.now());
+      await recordAccessChange(transaction, org_id, [{ resource: "location", id }], clock.now());
       return result;
     });
     await changes.drain();
@@ -44,7 +48,7 @@ export function locationSharing(
       const guest = await queries.selectFrom("organizations").select("id")
         .where("id", "=", organizationId).executeTakeFirst();
       if (!guest) throw notFound("organization", organizationId);
-      await change(row.org_id, async (transaction) => {
+      await change(row, async (transaction) => {
         await transaction.insertInto("location_shares").values({
           ...{ location_id: row.id, org_id: guest.id, shared_at: clock.now().getTime() },
         }).onConflict((conflict) => conflict.doNothing()).execute();
@@ -60,7 +64,7 @@ export function locationSharing(
         scope.allows("manage", { orgId: organizationId }) && organizationId !== row.org_id;
       if (!leaves) await scope.location(locationId, "manage");
       const { numDeletedRows } = await change(
-        row.org_id,
+        row,
         (transaction) =>
           transaction.deleteFrom("location_shares")
             .where("location_id", "=", row.id).where("org_id", "=", organizationId)

@@ -3,6 +3,7 @@ import type { AppService } from "../../../shared/gen/viam/app/v1/app_pb.ts";
 import { type MachineRow, partPlace, type Scope } from "../../accounts/access/scope.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
+import { recordAccessChange } from "../../storage/keys/access_changes.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { LONGEST_MACHINE_NAME, machineNameProblem } from "../../api/names/names.ts";
 import type { JsonObject } from "@bufbuild/protobuf";
@@ -27,20 +28,20 @@ export function fleetMethods(
   /**
    * Runs a change in a transaction; whoever listens has been notified when it resolves.
    *
-   * @param access it changes who may do what, of which all parts of the organisation are notified
+   * @param accessTo the machine of which it changes who may use it: its parts are notified, those
+   * too that it deletes
    */
   const change = async <T>(
     orgId: string,
-    { access }: { access: boolean },
+    { accessTo }: { accessTo: string | undefined },
     work: (queries: Queries) => Promise<T>,
   ): Promise<T> => {
     const done = await queries.transaction().execute(async (transaction) => {
-      const result = await work(transaction);
-      if (access) {
-        const all = { orgId, partId: undefined, kind: "access" } as const;
-        await recordChange(transaction, all, clock.now());
+      if (accessTo !== undefined) {
+        const concerned = { resource: "robot", id: accessTo } as const;
+        await recordAccessChange(transaction, orgId, [concerned], clock.now());
       }
-      return result;
+      return await work(transaction);
     });
     await changes.drain();
     return done;
@@ -55,7 +56,7 @@ export function fleetMethods(
       requireName("name", name);
       const { machineId } = await change(
         location.org_id,
-        { access: false },
+        { accessTo: undefined },
         async (transaction) => {
           await requireFreeMachineName(transaction, location.id, name);
           const place = { orgId: location.org_id, locationId: location.id };
@@ -90,7 +91,7 @@ export function fleetMethods(
       const wanted = name === "" ? machine.name : name;
       if (wanted !== machine.name) requireName("name", wanted);
       if (target || wanted !== machine.name) {
-        await change(machine.org_id, { access: target !== undefined }, async (transaction) => {
+        await change(machine.org_id, { accessTo: target && machine.id }, async (transaction) => {
           const place = target?.id ?? machine.location_id;
           await requireFreeMachineName(transaction, place, wanted, machine.id);
           if (target) {
@@ -113,7 +114,7 @@ export function fleetMethods(
     async deleteRobot({ id }, context) {
       const scope = await callers.scope(context);
       const machine = await scope.machine(id, "manage");
-      await change(machine.org_id, { access: true }, async (transaction) => {
+      await change(machine.org_id, { accessTo: machine.id }, async (transaction) => {
         await withdrawGrants(transaction, { resource: "robot", id: machine.id }, clock.now());
         await transaction.deleteFrom("machines").where("id", "=", machine.id).execute();
       });
@@ -125,7 +126,7 @@ export function fleetMethods(
       const scope = await callers.scope(context);
       const machine = await scope.machine(robotId, "manage");
       requireName("part_name", partName);
-      const partId = await change(machine.org_id, { access: false }, async (transaction) => {
+      const partId = await change(machine.org_id, { accessTo: undefined }, async (transaction) => {
         const other = await transaction.selectFrom("parts").select("id")
           .where("machine_id", "=", machine.id).where("name", "=", partName).executeTakeFirst();
         if (other) {
@@ -152,7 +153,7 @@ export function fleetMethods(
     async deleteRobotPart({ partId }, context) {
       const scope = await callers.scope(context);
       const part = await scope.part(partId, "manage");
-      await change(part.org_id, { access: true }, async (transaction) => {
+      await change(part.org_id, { accessTo: part.machine_id }, async (transaction) => {
         const remove = () =>
           transaction.deleteFrom("parts")
             .where("id", "=", part.id).where("is_main", "=", 0).executeTakeFirst();
@@ -173,7 +174,7 @@ export function fleetMethods(
       const scope = await callers.scope(context);
       const part = await scope.part(partId, "manage");
       await scope.machine(part.machine_id, "manage");
-      await change(part.org_id, { access: false }, async (transaction) => {
+      await change(part.org_id, { accessTo: undefined }, async (transaction) => {
         const choose = () =>
           transaction.updateTable("parts")
             .set((eb) => ({ is_main: eb.case().when("id", "=", part.id).then(1).else(0).end() }))

@@ -94,6 +94,38 @@ Deno.test("keys and secrets of a location are told what stands in it and within 
   }
 });
 
+Deno.test("a location that is made, moved or shared is told what stands in it, a machine that goes its parts", async () => {
+  await using cloud = await TestCloud.open();
+  const { made, other, app, parts, told } = await rig(cloud);
+  const guest = await cloud.bootstrap({ organization: "Guest", machine: "of the guest" });
+  told();
+  const nobody = [""];
+  const add = async (name: string, parentLocationId: string) => {
+    const { location } = await app.createLocation({
+      ...{ organizationId: made.org_id, name, parentLocationId },
+    });
+    assert.deepEqual(told(), nobody);
+    return location?.id ?? "";
+  };
+  const hall = await add("hall", "");
+  const room = await add("room", hall);
+  await app.updateRobot({ id: other.machine_id, name: "other", location: room });
+  assert.deepEqual(told(), [other.part_id]);
+  const shared = { locationId: hall, organizationId: guest.org_id };
+  for (const change of ["shareLocation", "unshareLocation"] as const) {
+    await app[change](shared);
+    assert.deepEqual(told(), [other.part_id], change);
+  }
+  await app.updateLocation({ locationId: room, parentLocationId: made.location_id });
+  assert.deepEqual(told(), [other.part_id]);
+  await app.updateLocation({ locationId: hall, parentLocationId: made.location_id });
+  assert.deepEqual(told(), nobody);
+  await app.deleteLocation({ locationId: hall });
+  assert.deepEqual(told(), nobody);
+  await app.deleteRobot({ id: made.machine_id });
+  assert.deepEqual(told(), parts);
+});
+
 Deno.test("a key that became more since it was read is told all when it goes", async () => {
   await using cloud = await TestCloud.open();
   const { made, app, told } = await rig(cloud);

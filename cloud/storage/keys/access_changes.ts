@@ -20,10 +20,11 @@ export async function recordAccessChange(
   grants: readonly Concerned[],
   now: Date,
 ): Promise<void> {
-  const parts = await partsConcerned(queries, grants);
-  if (parts === undefined) {
+  const found = await partsConcerned(queries, grants);
+  if (found === undefined) {
     return await recordChange(queries, { orgId, partId: undefined, kind: "access" }, now);
   }
+  const parts = found.length > 0 ? found : [NO_PART];
   const rest = { org_id: orgId, kind: "access", created_at: now.getTime() } as const;
   const rows = parts.map((part_id) => ({ ...rest, part_id }));
   await queries.insertInto("changes").values(rows).execute();
@@ -40,7 +41,7 @@ async function partsConcerned(
   queries: Queries,
   grants: readonly Concerned[],
 ): Promise<string[] | undefined> {
-  if (grants.length === 0) return [NO_PART];
+  if (grants.length === 0) return [];
   if (grants.some(({ resource }) => resource === "organization")) return undefined;
   const ids = (of: ResourceType) =>
     JSON.stringify(grants.filter(({ resource }) => resource === of).map(({ id }) => id));
@@ -54,6 +55,5 @@ async function partsConcerned(
     UNION
     SELECT id FROM parts WHERE machine_id IN (SELECT value FROM json_each(${ids("robot")}))
     LIMIT ${MOST_PARTS + 1}`.execute(queries);
-  const isFew = rows.length > 0 && rows.length <= MOST_PARTS;
-  return isFew ? rows.map(({ id }) => id) : undefined;
+  return rows.length <= MOST_PARTS ? rows.map(({ id }) => id) : undefined;
 }
