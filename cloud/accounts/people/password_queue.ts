@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
@@ -52,13 +52,17 @@ export class PasswordQueue {
 
   constructor(private readonly clock: Clock, private readonly limits: QueueLimits = {}) {}
 
-  /** @throws {ConnectError} RESOURCE_EXHAUSTED */
+  /**
+   * @param signal of who waits: once it aborts, their place is another's.
+   * @throws {ConnectError} RESOURCE_EXHAUSTED, CANCELED
+   */
   async inTurn<T>(
     block: string,
     work: () => Promise<{ readonly value: T; readonly isWrong: boolean }>,
+    signal?: AbortSignal,
   ): Promise<T> {
     this.#note(block, 1);
-    if (this.#isBusy) await this.#turn(block);
+    if (this.#isBusy) await this.#turn(block, signal);
     this.#isBusy = true;
     this.#lastBlock = block;
     const startedMs = this.clock.monotonicMs();
@@ -73,15 +77,27 @@ export class PasswordQueue {
     }
   }
 
-  #turn(block: string): Promise<void> {
+  async #turn(block: string, signal: AbortSignal | undefined): Promise<void> {
     const { waitingOfOne = 4, waiting = 64 } = this.limits;
     const own = this.#waiting.filter((each) => each.block === block).length;
     if (own >= waitingOfOne) throw tooMany();
+    if (signal?.aborted) throw left();
     if (this.#waiting.length >= waiting) this.#makeRoomFor(block);
-    return new Promise<void>((start, reject) => {
-      this.#waiting.push({ block, start, refuse: () => reject(tooMany()) });
+    const { promise, resolve: start, reject } = Promise.withResolvers<void>();
+    const place: Waiting = { block, start, refuse: () => reject(tooMany()) };
+    const leave = () => {
+      this.#waiting = this.#waiting.filter((each) => each !== place);
+      reject(left());
       if (this.#rest?.timer) this.#waitOrGoOn(this.#rest);
-    });
+    };
+    this.#waiting.push(place);
+    if (this.#rest?.timer) this.#waitOrGoOn(this.#rest);
+    signal?.addEventListener("abort", leave, { once: true });
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
   }
 
   /** Refuses one of a block with the most attempts, the last that came, or else throws. */
@@ -156,6 +172,10 @@ export class PasswordQueue {
       this.#unproven.delete(oldest);
     }
   }
+}
+
+function left(): ConnectError {
+  return refusal("TRY_LATER", {}, "the caller waits no longer", Code.Canceled);
 }
 
 function tooMany(): ConnectError {

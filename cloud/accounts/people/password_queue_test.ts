@@ -10,14 +10,15 @@ function rigged(limits: QueueLimits = {}) {
   const clock = new FakeClock();
   const queue = new PasswordQueue(clock, limits);
   const ended: string[] = [];
-  const come = (block: string, isWrong: boolean) => {
+  const come = (block: string, isWrong: boolean, signal?: AbortSignal) => {
     const work = async () => {
       await clock.sleep(HASH_MS);
       return { value: undefined, isWrong };
     };
-    return queue.inTurn(block, work).then(() => ended.push(block), (error) => {
-      assert.equal(ConnectError.from(error).code, Code.ResourceExhausted);
-      ended.push(`${block} refused`);
+    return queue.inTurn(block, work, signal).then(() => ended.push(block), (error) => {
+      const { code } = ConnectError.from(error);
+      assert.equal(code, signal?.aborted ? Code.Canceled : Code.ResourceExhausted);
+      ended.push(`${block} ${signal?.aborted ? "left" : "refused"}`);
     });
   };
   return { clock, come, ended };
@@ -44,6 +45,18 @@ Deno.test("PasswordQueue lets who comes from a new address in before those who g
   await clock.advance(2 * HASH_MS);
   // The queue was full: the last that guesses makes room.
   assert.deepEqual(ended, ["guesser 8 refused", "guesser 0", "new"]);
+});
+
+Deno.test("PasswordQueue gives the place of who left to others, and hashes nothing for them", async () => {
+  const { clock, come, ended } = rigged({ waiting: 2 });
+  const leaving = new AbortController();
+  void come("served", false, leaving.signal);
+  void come("leaves", false, leaving.signal);
+  void come("leaves", false, leaving.signal);
+  leaving.abort();
+  for (const block of ["new", "other"]) void come(block, false);
+  await clock.advance(3 * HASH_MS);
+  assert.deepEqual(ended, ["leaves left", "leaves left", "served", "new", "other"]);
 });
 
 Deno.test("PasswordQueue lets new addresses in while many guess that were not checked yet", async () => {

@@ -59,6 +59,8 @@ export interface PasswordTurn {
   readonly address: string;
   /** Id of the person who has signed in from its block before: they wait for nobody else there. */
   readonly knownPerson?: string | undefined;
+  /** Gives the place in the queue up. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -84,12 +86,16 @@ export class Passwords {
     this.#strangers = new PasswordQueue(clock, { waiting });
   }
 
-  /** A salted hash as a PHC string. @throws {ConnectError} RESOURCE_EXHAUSTED */
-  async hash(password: string, address: string): Promise<string> {
+  /** A salted hash as a PHC string. @throws {ConnectError} RESOURCE_EXHAUSTED, CANCELED */
+  async hash(
+    password: string,
+    { address, signal }: Omit<PasswordTurn, "knownPerson">,
+  ): Promise<string> {
     const salt = randomBytes(16);
     const hash = await this.#strangers.inTurn(
       addressBlock(address),
       async () => ({ value: await this.derive(password, salt, this.#cost), isWrong: false }),
+      signal,
     );
     return phcText(this.#cost, salt, hash);
   }
@@ -98,7 +104,7 @@ export class Passwords {
    * Compares in constant time. Without a hash it takes as long and gives false, so that nobody finds
    * by the clock who has a password here.
    *
-   * @throws {ConnectError} RESOURCE_EXHAUSTED
+   * @throws {ConnectError} RESOURCE_EXHAUSTED, CANCELED
    */
   async fits(
     password: string,
@@ -121,11 +127,12 @@ export class Passwords {
     const queue = knownPerson === undefined ? this.#strangers : this.#known;
     const block = addressBlock(turn.address);
     const of = knownPerson === undefined ? block : `${block} ${knownPerson}`;
-    return await queue.inTurn(of, async () => {
+    const work = async () => {
       const actual = await this.derive(password, Buffer.from(salt, "base64"), cost);
       const fits = actual.length === expected.length && timingSafeEqual(actual, expected);
       return { value: fits, isWrong: !fits };
-    });
+    };
+    return await queue.inTurn(of, work, turn.signal);
   }
 }
 

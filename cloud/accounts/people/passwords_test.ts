@@ -4,7 +4,7 @@ import { passwordProblem, Passwords } from "./passwords.ts";
 
 Deno.test("Passwords checks what it hashed, in any form of Unicode, and nothing else", async () => {
   const passwords = new Passwords();
-  const hash = await passwords.hash("pässword ok", "");
+  const hash = await passwords.hash("pässword ok", { address: "" });
   assert.match(hash, /^\$scrypt\$ln=15,r=8,p=2\$/);
   assert.equal(await passwords.fits("pässword ok".normalize("NFD"), hash, { address: "" }), true);
   assert.equal(await passwords.fits("password ok", hash, { address: "" }), false);

@@ -35,6 +35,8 @@ export interface Origin {
   readonly address: string;
   /** What the client calls itself. */
   readonly client: string;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
 }
 
 /** A session that has begun. */

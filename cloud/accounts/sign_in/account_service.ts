@@ -16,7 +16,7 @@ import { originOf, personOf } from "../sessions/person_calls.ts";
 import type { Passwords } from "../people/passwords.ts";
 import type { UserRow } from "../people/users.ts";
 import type { SecondFactor } from "../second_factor/second_factor.ts";
-import type { Sessions, Started } from "../sessions/sessions.ts";
+import type { Origin, Sessions, Started } from "../sessions/sessions.ts";
 import { INTERVAL_S, type ProgramSignIn } from "../program_sign_in/program_sign_in.ts";
 import type { Logos } from "../branding/logos.ts";
 import type { Joining } from "./joining.ts";
@@ -55,7 +55,7 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
   const provePassword = async (user: UserRow, password: string, context: HandlerContext) => {
     if (user.password_hash === null) return;
     const { email } = user;
-    await signIn.prove({ email, password, code: "" }, originOf(context));
+    await signIn.prove({ email, password, code: "" }, waiting(context));
   };
   return {
     async listSignInMethods() {
@@ -69,7 +69,7 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
     },
 
     async signIn(request, context) {
-      const outcome = await signIn.byPassword(request, originOf(context));
+      const outcome = await signIn.byPassword(request, waiting(context));
       if (outcome.kind === "second factor required") {
         return { result: { case: "secondFactorRequired", value: true } };
       }
@@ -107,7 +107,7 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
     },
 
     async acceptInvitation(request, context) {
-      const { organizationId, ...signedIn } = await joining.accept(request, originOf(context));
+      const { organizationId, ...signedIn } = await joining.accept(request, waiting(context));
       return { signedIn: toSignedIn(signedIn), organizationId };
     },
 
@@ -117,7 +117,7 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
     },
 
     async setPassword({ token, password }, context) {
-      return { email: await signIn.setPassword(token, password, originOf(context)) };
+      return { email: await signIn.setPassword(token, password, waiting(context)) };
     },
 
     async getAccount(_request, context) {
@@ -180,7 +180,7 @@ export function accountService(options: AccountServiceOptions): ServiceImpl<type
       const { user, person } = await caller(context);
       requirePassword("new_password", newPassword, user.email);
       await provePassword(user, oldPassword, context);
-      const hash = await passwords.hash(newPassword, originOf(context).address);
+      const hash = await passwords.hash(newPassword, waiting(context));
       await queries.transaction().execute(async (transaction) => {
         const changed = await transaction.updateTable("users").set({ password_hash: hash })
           .where("id", "=", user.id).where(
@@ -278,4 +278,9 @@ function toSignedIn(
     userId: user.id,
     email: user.email,
   });
+}
+
+/** Where a call comes from that waits for a password. */
+function waiting(context: HandlerContext): Origin {
+  return { ...originOf(context), signal: context.signal };
 }

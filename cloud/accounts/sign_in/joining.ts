@@ -65,7 +65,7 @@ export class Joining {
       }
     } else {
       requirePassword("password", password, email);
-      hash = await passwords.hash(password, origin.address);
+      hash = await passwords.hash(password, origin);
     }
     const user = await invitations.accept(token, hash);
     return { session: await signIn.begin(user, "password", origin), user, organizationId: orgId };

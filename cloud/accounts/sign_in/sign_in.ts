@@ -83,13 +83,13 @@ export class SignIn {
     { email, password }: { readonly email: string; readonly password: string },
     origin: Origin,
   ): Promise<UserRow> {
-    const { address } = origin;
+    const { address, signal } = origin;
     const { limiter, passwords, queries, sessions } = this.options;
     const credential = { type: "password", entity: email, payload: password };
     const outcome = await limiter.attempt({ address, credential }, async () => {
       const user = await userByEmail(queries, email);
       const knownPerson = user && await sessions.wasAt(user.id, address) ? user.id : undefined;
-      const turn = { address, knownPerson };
+      const turn = { address, knownPerson, signal };
       const fits = await passwords.fits(password, user?.password_hash, turn);
       if (user && !fits) this.failed(user, "wrong password", origin);
       return fits ? user : undefined;
@@ -106,7 +106,8 @@ export class SignIn {
 
   /** Has the audit log say that somebody tried to be this person. */
   failed({ id, email }: UserRow, reason: FailedSignIn["reason"], origin: Origin): void {
-    this.options.failures.add({ userId: id, email, reason, ...origin });
+    const { address, client } = origin;
+    this.options.failures.add({ userId: id, email, reason, address, client });
   }
 
   /**
@@ -214,7 +215,7 @@ export class SignIn {
     requirePassword("password", password, "");
     // Before anything is hashed, which is costly: a caller who guesses tokens has none of it.
     await this.lookAtReset(token, origin);
-    const hash = await passwords.hash(password, origin.address);
+    const hash = await passwords.hash(password, origin);
     const user = await this.#byToken(
       origin,
       () =>

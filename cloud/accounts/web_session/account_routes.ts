@@ -49,7 +49,11 @@ const FILES: Readonly<Record<string, { readonly type: string; readonly text: str
 };
 
 /** What people's browsers request: signing in and out, links out of mails, the audit log. */
-export type AccountRoutes = (request: Request, peer: Peer) => Promise<Response>;
+export type AccountRoutes = (
+  request: Request,
+  peer: Peer,
+  signal?: AbortSignal,
+) => Promise<Response>;
 
 export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
   const { signIn, joining, clock, singleSignOn, cookie, programs } = options;
@@ -175,11 +179,14 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
     }
   };
 
-  return async (request, peer) => {
+  return async (request, peer, signal) => {
     const url = new URL(request.url);
     const header = (name: string) => request.headers.get(name) ?? undefined;
     const language = pageLanguage(header("accept-language"));
-    const origin = { address: peer.address, client: header("user-agent") ?? "" };
+    const origin = {
+      ...{ address: peer.address, client: header("user-agent") ?? "" },
+      ...(signal && { signal }),
+    };
     const name = url.pathname.replace(/^\/account\//, "");
     try {
       if (name === "audit.jsonl" && request.method === "GET") {
@@ -272,12 +279,12 @@ interface Form {
 function recorded<T>(
   { clock }: { readonly clock: Clock },
   action: string,
-  origin: Origin,
+  { address, client }: Origin,
   work: () => Promise<T>,
 ): Promise<T> {
   const record: CallRecord = {
     ...{ orgId: "", actorType: "", actor: "", action: `page ${action}`, target: "{}" },
-    ...{ at: clock.now(), ...origin, isWritten: false },
+    ...{ at: clock.now(), address, client, isWritten: false },
   };
   return runRecorded(record, work);
 }

@@ -51,7 +51,7 @@ export interface RoutesOptions {
     signal: AbortSignal;
   }) => Promise<Response>;
   /** Pages by which people sign in, and the audit log to download. */
-  readonly account: (request: Request, peer: Peer) => Promise<Response>;
+  readonly account: (request: Request, peer: Peer, signal: AbortSignal) => Promise<Response>;
   /** Files of training runs on other computers. */
   readonly trainingRuns: (asked: {
     jobId: string;
@@ -148,8 +148,10 @@ export function createRoutes(
 
   app.all(
     "/account/*",
-    (context, next) =>
-      isPage(context.req.path) ? next() : options.account(context.req.raw, context.env.peer),
+    (context, next) => {
+      const { peer, signal } = context.env;
+      return isPage(context.req.path) ? next() : options.account(context.req.raw, peer, signal);
+    },
   );
 
   app.get("/logos/:hash", (context) => options.logos(context.req.param("hash")));

@@ -11,7 +11,8 @@ interface Bucket {
   at: number;
   /** Attempts that are being verified. */
   pending: number;
-  settled: PromiseWithResolvers<void> | undefined;
+  /** Those who wait for one of them to end, in order. */
+  readonly waiting: Set<() => void>;
 }
 
 const REMEMBERED_BUCKETS = 10_000;
@@ -40,8 +41,7 @@ export class AttemptBuckets {
 
   /** Takes one attempt, of an empty bucket too; {@link settle} must follow. */
   reserve(key: string): void {
-    const bucket = this.#buckets.get(key) ??
-      { left: this.limits.burst, at: this.monotonicMs(), pending: 0, settled: undefined };
+    const bucket = this.#buckets.get(key) ?? this.#full();
     this.#refill(bucket);
     bucket.left -= 1;
     bucket.pending++;
@@ -57,16 +57,24 @@ export class AttemptBuckets {
     bucket.pending--;
     if (!wrong) bucket.left += 1;
     this.#refill(bucket);
-    bucket.settled?.resolve();
-    bucket.settled = undefined;
+    this.#wake(bucket);
     if (bucket.pending === 0 && bucket.left >= this.limits.burst) this.#buckets.delete(key);
   }
 
-  /** Resolves when one of the reservations has ended; undefined when none is out. */
-  settled(key: string): Promise<void> | undefined {
+  /**
+   * Calls `wake` once, when as many reservations have ended as waited before, or all. False: none is
+   * out.
+   */
+  wait(key: string, wake: () => void): boolean {
     const bucket = this.#buckets.get(key);
-    if (!bucket || bucket.pending === 0) return undefined;
-    return (bucket.settled ??= Promise.withResolvers()).promise;
+    if (!bucket || bucket.pending === 0) return false;
+    bucket.waiting.add(wake);
+    return true;
+  }
+
+  /** Waits no longer. */
+  leave(key: string, wake: () => void): void {
+    this.#buckets.get(key)?.waiting.delete(wake);
   }
 
   /** Takes attempts that were wrong elsewhere; a bucket owes no more than it holds. */
@@ -88,13 +96,28 @@ export class AttemptBuckets {
   }
 
   #change(key: string, change: (left: number) => number): void {
-    const bucket = this.#buckets.get(key) ??
-      { left: this.limits.burst, at: this.monotonicMs(), pending: 0, settled: undefined };
+    const bucket = this.#buckets.get(key) ?? this.#full();
     this.#refill(bucket);
     bucket.left = change(bucket.left);
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
     this.#forget();
+  }
+
+  #full(): Bucket {
+    return {
+      ...{ left: this.limits.burst, at: this.monotonicMs(), pending: 0 },
+      waiting: new Set(),
+    };
+  }
+
+  /** One for each that has ended: to wake all each time would take the longer the more wait. */
+  #wake({ waiting, pending }: Bucket): void {
+    for (const wake of waiting) {
+      waiting.delete(wake);
+      wake();
+      if (pending > 0) return;
+    }
   }
 
   #refill(bucket: Bucket): void {

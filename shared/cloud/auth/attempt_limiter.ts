@@ -40,7 +40,10 @@ export type AttemptOutcome<Value> =
 export type AttemptsBy = "address" | "entity";
 
 const REMEMBERED_CREDENTIALS = 10_000;
-/** Attempts that wait for others of their address block: a flood from one refuses no other. */
+/**
+ * Attempts that wait for others of their address block. Where all are too many, one is refused of the
+ * block that has the most: floods, also from many addresses, refuse nobody of whom fewer wait.
+ */
 const MOST_WAITING_OF_ONE = 1_000;
 const MOST_WAITING = 10_000;
 
@@ -59,8 +62,8 @@ export class AttemptLimiter {
   readonly #byEntity: AttemptBuckets;
   readonly #byAddress: AttemptBuckets;
   readonly #remembered = new Set<string>();
-  /** By address block. */
-  readonly #waitingOf = new Map<string, number>();
+  /** What refuses each that waits, by address block; the last that came is the last. */
+  readonly #waitingOf = new Map<string, Set<() => void>>();
   #waiting = 0;
   #onWrong: (by: AttemptsBy, key: string) => void = () => {};
 
@@ -160,21 +163,51 @@ export class AttemptLimiter {
         return true;
       }
       const settled = !entityFree && entity !== undefined
-        ? this.#byEntity.settled(entity)
-        : this.#byAddress.settled(block);
-      if (!settled || this.#waiting >= MOST_WAITING) return false;
-      if ((this.#waitingOf.get(block) ?? 0) >= MOST_WAITING_OF_ONE) return false;
-      this.#countWaiting(block, 1);
-      await settled;
-      this.#countWaiting(block, -1);
+        ? await this.#settled(block, this.#byEntity, entity)
+        : await this.#settled(block, this.#byAddress, block);
+      if (!settled) return false;
     }
   }
 
-  #countWaiting(block: string, more: 1 | -1): void {
-    this.#waiting += more;
-    const count = (this.#waitingOf.get(block) ?? 0) + more;
-    if (count > 0) this.#waitingOf.set(block, count);
-    else this.#waitingOf.delete(block);
+  /** Waits for a reservation of a bucket to end. False: none is out, or there is no room to wait. */
+  async #settled(block: string, buckets: AttemptBuckets, key: string): Promise<boolean> {
+    const own = this.#waitingOf.get(block) ?? new Set();
+    if (own.size >= MOST_WAITING_OF_ONE) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const wake = () => resolve(true);
+    if (!buckets.wait(key, wake)) return false;
+    const refuse = () => resolve(false);
+    if (this.#waiting >= MOST_WAITING && !this.#makeRoom(own.size + 1)) refuse();
+    this.#waitingOf.set(block, own.add(refuse));
+    this.#waiting++;
+    try {
+      return await promise;
+    } finally {
+      buckets.leave(key, wake);
+      this.#forget(block, refuse);
+    }
+  }
+
+  /** Refuses one of a block of which more than so many wait, the last that came. */
+  #makeRoom(most: number): boolean {
+    let largest: [block: string, waiting: Set<() => void>] | undefined;
+    for (const entry of this.#waitingOf) {
+      if (entry[1].size > (largest?.[1].size ?? most)) largest = entry;
+    }
+    if (!largest) return false;
+    const [block, waiting] = largest;
+    const refuse = [...waiting].at(-1);
+    if (!refuse) return false;
+    refuse();
+    this.#forget(block, refuse);
+    return true;
+  }
+
+  #forget(block: string, refuse: () => void): void {
+    const waiting = this.#waitingOf.get(block);
+    if (!waiting?.delete(refuse)) return;
+    this.#waiting--;
+    if (waiting.size === 0) this.#waitingOf.delete(block);
   }
 
   #remember(digest: string): void {

@@ -67,12 +67,18 @@ Deno.test("AttemptLimiter lets a fleet behind one address sign in at once", asyn
   assert.deepEqual(counted(await Promise.all(fleet)), { right: 900 });
 });
 
-Deno.test("AttemptLimiter lets a fleet wait while another address floods it", async () => {
-  const { attempt } = guarded();
-  const flood = Array.from({ length: 1_500 }, (_, i) => attempt("f", `f${i}`, "wrong"));
-  const fleet = Array.from({ length: 300 }, (_, i) => attempt("a", `k${i}`, RIGHT));
-  assert.deepEqual(counted(await Promise.all(fleet)), { right: 300 });
-  assert.deepEqual(counted(await Promise.all(flood)), { wrong: 200, refused: 1_300 });
+Deno.test("AttemptLimiter lets a fleet wait while other addresses flood it", async () => {
+  for (const addresses of [1, 10]) {
+    const { attempt } = guarded();
+    const flood = Array.from(
+      { length: 1_500 * addresses },
+      (_, i) => attempt(`f${i % addresses}`, `f${i}`, "wrong"),
+    );
+    const fleet = Array.from({ length: 300 }, (_, i) => attempt("a", `k${i}`, RIGHT));
+    assert.deepEqual(counted(await Promise.all(fleet)), { right: 300 });
+    const [wrong, refused] = [200 * addresses, 1_300 * addresses];
+    assert.deepEqual(counted(await Promise.all(flood)), { wrong, refused });
+  }
 });
 
 Deno.test("AttemptLimiter bounds what is verified of one address, whatever entities it names", async () => {
