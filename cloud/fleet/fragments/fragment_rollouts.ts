@@ -34,13 +34,11 @@ export interface FragmentRolloutsOptions {
  * than may be notified of it at once.
  */
 const SMALLEST_BATCH = 10;
-const LARGEST_BATCH = 50;
+const LARGEST_BATCH = 100;
 /** Nothing else is served while a batch is written. */
-const BATCH_MS = 20;
+const BATCH_MS = 30;
 /** Configurations that nobody has are deleted so many at a time. */
 const SWEPT_AT_ONCE = 50;
-/** Between two batches: their machines request their configurations meanwhile. */
-const PAUSE_MS = 1;
 /** How often to look for what another process saved. */
 const POLL_MS = 1_000;
 /**
@@ -86,7 +84,10 @@ export class FragmentRollouts {
   /** Works until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    const turn = async () => await this.#step() ? PAUSE_MS : POLL_MS;
+    const turn = async () => {
+      while (!signal.aborted && await this.#step());
+      return POLL_MS;
+    };
     const onFailure = (error: unknown) =>
       log.error("cannot bring a change of a fragment to its machines; retrying", {
         event: "fragment_change_failed",

@@ -56,7 +56,10 @@ export function resolveConfig(config: JsonObject, lookup: FragmentLookup): Resol
   const merged = resolver.resolve(config, undefined, []);
   return {
     config: merged.toJson(),
-    sources: merged.sources(),
+    // For people who look; a rollout to thousands of machines has no use for it.
+    get sources() {
+      return merged.sources();
+    },
     used: [...resolver.used.values()],
   };
 }

@@ -122,9 +122,9 @@ export async function writeBatch(
     kept.flatMap(({ outcome }) => outcome ? [[outcome.hash, outcome.document.text] as const] : []),
   );
   if (texts.size > 0) {
-    await queries.insertInto("resolved_configs")
-      .values([...texts].map(([hash, config]) => ({ hash, config })))
-      .onConflict((conflict) => conflict.doNothing()).execute();
+    const rows = [...texts].map(([hash, config]) => sql`(${hash}, ${config})`);
+    await sql`INSERT INTO resolved_configs (hash, config) VALUES ${sql.join(rows)}
+      ON CONFLICT DO NOTHING`.execute(queries);
   }
   const changed = kept.flatMap(({ part, outcome, diff }) =>
     outcome && diff !== "" ? [{ id: part.id, hash: outcome.hash, diff }] : []

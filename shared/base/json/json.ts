@@ -33,16 +33,18 @@ export function sameJson(left: unknown, right: unknown): boolean {
     return left.length === right.length && left.every((item, at) => sameJson(item, right[at]));
   }
   const [own, other] = [left as Fields, right as Fields];
-  const keys = definedKeys(own);
-  return keys.length === definedKeys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && sameJson(own[key], other[key]));
+  let more = 0;
+  for (const key of Object.keys(other)) if (other[key] !== undefined) more++;
+  for (const key of Object.keys(own)) {
+    const value = own[key];
+    if (value === undefined) continue;
+    if (!Object.hasOwn(other, key) || !sameJson(value, other[key])) return false;
+    more--;
+  }
+  return more === 0;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function definedKeys(object: Fields): string[] {
-  return Object.keys(object).filter((key) => object[key] !== undefined);
-}
 
 /**
  * JSON with the keys of every object in order: the same value always gives the same text. What JSON
