@@ -13,6 +13,7 @@ const SQLITE_ONLY: Readonly<Record<string, string>> = {
   "cloud/operations/move/move_cut_test.ts": "moves from SQLite",
   "cloud/operations/move/move_to_postgres_test.ts": "moves from SQLite",
   "cloud/operations/move/move_to_sqlite_test.ts": "moves to SQLite",
+  "cloud/operations/move/noted_changes_test.ts": "moves from SQLite",
   "cloud/serve/operations_test.ts": "looks at the size of cloud.db",
   "cloud/storage/data_folder/data_folder_test.ts": "looks at cloud.db",
   "cloud/storage/database/moved_triggers_test.ts": "looks at cloud.db",
