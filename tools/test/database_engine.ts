@@ -19,7 +19,7 @@ const SQLITE_ONLY: Readonly<Record<string, string>> = {
   "cloud/storage/database/moved_triggers_test.ts": "looks at cloud.db",
 };
 
-/** What starts a PostgreSQL of its own, in `make test` too: a second run of it tells nothing new. */
+/** What starts a PostgreSQL of its own, in `make test` too: run again it would prove nothing new. */
 const OWN_SERVER =
   /(?:postgres_server|pair_testing|nodes_testing|postgres_move_testing|two_openings_testing)\.ts"/;
 
