@@ -13,7 +13,7 @@ help:
 
 #> make run      start cloud, agent and server with a demo machine  [PORT= MACHINE_DEV_DIR= ARGS=--check]
 #> make console  serve the console from its sources while you change them [MACHINE_CLOUD_URL=]
-#> make test     run all tests     [FILTER=text PATHS="shared/rpc …" TIMES=docs DATABASE=postgres]
+#> make test     run all tests     [FILTER=text PATHS="shared/rpc …" SINCE=main TIMES=docs DATABASE=postgres]
 #> make test-training  train models of all kinds; installs TensorFlow [PATHS=]
 #> make test-upgrade  upgrade two nodes of a cloud, from the version before  [MACHINE_TEST_UPGRADE_FROM=commit]
 #> make lint     lint, format, types, generated code, import rules
@@ -56,7 +56,8 @@ screenshots: setup
 
 test: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(if $(FILTER),--filter '$(FILTER)') \
-		$(if $(filter docs,$(TIMES)),--docs) $(if $(DATABASE),--database $(DATABASE)) $(PATHS)
+		$(if $(filter docs,$(TIMES)),--docs) $(if $(DATABASE),--database $(DATABASE)) \
+		$(if $(SINCE),--since '$(SINCE)') $(PATHS)
 
 test-training: setup
 	@$(DENO) run -A $(FROZEN) --quiet tools/test/main.ts $(or $(PATHS),tests/training)

@@ -1,10 +1,11 @@
-// deno run -A tools/test/main.ts [--filter TEXT] [--docs] [--database postgres] [--side-by-side] [PATH…]
+// deno run -A tools/test/main.ts [--filter TEXT] [--docs] [--database postgres] [--side-by-side] [--since REF] [PATH…]
 // Runs the tests; says where the time went, also in .tools/test_times.md, and why tests were skipped;
 // ends with the line "N passed, N failed". Exit code 1 when one failed or none ran.
 // --docs writes the times into docs/testing.md.
 // --database postgres runs the tests of the cloud on PostgreSQL.
 // Where CI=true is set, tests of a few files that failed run once more, alone; those that pass
 // then are named as flaky.
+// --since runs only tests that import what has changed since a commit or branch of git.
 // --side-by-side runs as many files of PATH at a time as there are processors, and not one.
 import { join } from "node:path";
 import process from "node:process";
@@ -19,6 +20,7 @@ import { bunches, testFiles, withFirst, writeEntries } from "./bunches.ts";
 import { startTestDatabase } from "./database_engine.ts";
 import { atATime, type Group, GROUPS, SIDE_BY_SIDE } from "./groups.ts";
 import { makeMemoryFolder, removeMemoryFolder } from "./memory_folder.ts";
+import { testsSince } from "./since.ts";
 import { parseSkips, skipLines } from "./skips.ts";
 import { InTurn } from "./in_turn.ts";
 import {
@@ -70,10 +72,16 @@ async function main(): Promise<number> {
       docs: { type: "boolean" },
       database: { type: "string" },
       "side-by-side": { type: "boolean" },
+      since: { type: "string" },
     },
   });
-  if (values.docs && (positionals.length > 0 || values.filter !== undefined)) {
-    throw new Error("TIMES=docs is for the times of all tests; leave PATHS and FILTER out");
+  const { since } = values;
+  const isPart = positionals.length > 0 || since !== undefined;
+  if (values.docs && (isPart || values.filter !== undefined)) {
+    throw new Error("TIMES=docs is for the times of all tests; leave PATHS, SINCE and FILTER out");
+  }
+  if (since !== undefined && (positionals.length > 0 || values.database !== undefined)) {
+    throw new Error("SINCE picks tests; leave PATHS and DATABASE out");
   }
   if (values.database !== undefined && values.database !== "postgres") {
     throw new Error(`DATABASE=${values.database}: write DATABASE=postgres, or leave it out`);
@@ -88,6 +96,8 @@ async function main(): Promise<number> {
     }]
     : positionals.length > 0
     ? [{ paths: positionals, ...(values["side-by-side"] ? { parallel: SIDE_BY_SIDE } : {}) }]
+    : since !== undefined
+    ? await groupsSince(since)
     : GROUPS;
   const memory = Deno.env.has("TMPDIR") ? undefined : await makeMemoryFolder();
   const folder = await Deno.makeTempDir({ prefix: "machine-tests-" });
@@ -141,6 +151,13 @@ async function main(): Promise<number> {
   if (!ran) process.stderr.write("No test ran. Look at FILTER= and PATHS=.\n");
   process.stdout.write(`${countLine(counts)}\n`);
   return ran && counts.failed === 0 ? 0 : 1;
+}
+
+async function groupsSince(ref: string): Promise<Group[]> {
+  return await Promise.all(GROUPS.map(async (group) => ({
+    ...group,
+    paths: await testsSince(ref, ROOT, await testFiles(ROOT, group.paths)),
+  })));
 }
 
 async function showTimes(
