@@ -73,6 +73,9 @@ window.muted = (name) => window["track-" + name].muted;
 document.title = "ready";
 `;
 
+/** On a busy host a browser takes long for its first frame. */
+const DEADLINE_MS = 90_000;
+
 /** What a page shows of a camera. */
 export interface Seen {
   readonly width: number;
@@ -119,6 +122,7 @@ export class VideoBrowser implements AsyncDisposable {
   /** A page, as another person would have it. */
   async page(path = "/"): Promise<VideoPage> {
     const context = await this.browser.newContext();
+    context.setDefaultTimeout(DEADLINE_MS);
     const page = await context.newPage();
     await page.goto(`${this.origin}${path}`);
     if (path === "/") await page.waitForFunction("document.title === 'ready'");
@@ -144,7 +148,7 @@ export class VideoPage {
 
   /** Resolves when the camera's video has a condition; with what is seen then. */
   async until(camera: string, what: string, condition: (seen: Seen) => boolean): Promise<Seen> {
-    const endMs = performance.now() + 30_000;
+    const endMs = performance.now() + DEADLINE_MS;
     let seen = await this.call<Seen>("seen", camera);
     while (!condition(seen)) {
       if (performance.now() > endMs) {
