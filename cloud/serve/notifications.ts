@@ -97,6 +97,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
   });
   const from = () => options.mailFrom ?? defaultSender(publicUrl());
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from });
+  const sendMail = mailer && ((mail: Mail) => mailer.send(mail));
   const sender = new NotificationSender({ webhooks, mailer, secrets: signing, clock, publicUrl });
   const failures = new FailureLog(options.intake, "machine-cloud");
   const deliverer = new Deliverer({
@@ -143,7 +144,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     liveness,
     logWatch,
     retention,
-    sendMail: mailer && ((mail) => mailer.send(mail)),
+    sendMail,
     mount(router) {
       const { secrets, strict } = options;
       const lookAgain = () => {
@@ -159,6 +160,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
       const service = {
         ...{ queries, callers, changes, secrets, clock, strict, random, settings },
         archive: options.archive,
+        sendMail,
         deliverer: wakes,
       };
       router.service(TriggerService, withCallFailures(openTriggerService(service)));

@@ -26,9 +26,25 @@ export const notifications = {
   tls: ["TLS from the start", "TLS von Anfang an"],
   startTls: ["TLS where the server offers it", "TLS, wo der Server es anbietet"],
   mailHow: [
-    "Who runs the cloud sets it in the environment and the command of machine-cloud serve:",
-    "Wer die Cloud betreibt, legt das in der Umgebung und im Befehl von machine-cloud serve fest:",
+    "Who runs the cloud sets it in the environment and the command of machine-cloud serve; see “Mail” in docs/triggers.md:",
+    "Wer die Cloud betreibt, legt das in der Umgebung und im Befehl von machine-cloud serve fest; siehe „Mail“ in docs/triggers.md:",
   ],
+  lastFailure: ["Last failure", "Letzter Fehlschlag"],
+  noFailure: [
+    "No notification of the last 30 days has failed at its last attempt.",
+    "Keine Benachrichtigung der letzten 30 Tage ist beim letzten Versuch fehlgeschlagen.",
+  ],
+  failedTo: ["To {target}, by the trigger {trigger}:", "An {target}, durch den Trigger {trigger}:"],
+  test: ["Send a test mail to {to}", "Testmail an {to} senden"],
+  testNobody: [
+    "You can send a test mail to one of the addresses above, when there is one, or to yourself, when you are signed in as a person.",
+    "Eine Testmail können Sie an eine der Adressen oben senden, sobald es eine gibt, oder an sich selbst, wenn Sie als Person angemeldet sind.",
+  ],
+  testSent: [
+    "The mail server took the mail to {to}:",
+    "Der Mailserver hat die Mail an {to} angenommen:",
+  ],
+  testFailed: ["Not taken by the mail server", "Vom Mailserver nicht angenommen"],
   webhooks: ["Webhooks", "Webhooks"],
   privateOn: [
     "They may lead into private networks and to the cloud’s own host.",
@@ -39,8 +55,8 @@ export const notifications = {
     "Sie führen nur zu öffentlichen Adressen; private Netze werden abgelehnt.",
   ],
   privateHow: [
-    "With this option of machine-cloud serve private networks are allowed:",
-    "Mit dieser Option von machine-cloud serve sind private Netze erlaubt:",
+    "With this option of machine-cloud serve private networks are allowed; see “Webhooks” in docs/triggers.md:",
+    "Mit dieser Option von machine-cloud serve sind private Netze erlaubt; siehe „Webhooks“ in docs/triggers.md:",
   ],
   signed: [
     "Each trigger signs its webhooks with a secret of its own (machine triggers secret).",

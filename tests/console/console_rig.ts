@@ -31,6 +31,8 @@ export const PHONE = { width: 390, height: 844 };
 /** How a rig differs from others. */
 export interface ConsoleRigOptions
   extends Pick<CloudOptions, "training" | "mapTiles" | "iceServers"> {
+  /** The cloud sends mail by it; default: it sends none. */
+  readonly smtpUrl?: string;
   /** No other test's pages are in its browser; default false. */
   readonly hasOwnBrowser?: boolean;
 }
@@ -316,13 +318,13 @@ const deps = { clock: systemClock, random: systemRandom, log: memoryLogger("mach
 async function cloudIn(
   dataDir: string,
   port: number,
-  options: Pick<CloudOptions, "training" | "mapTiles" | "iceServers"> = {},
+  { smtpUrl, ...options }: Omit<ConsoleRigOptions, "hasOwnBrowser"> = {},
 ): Promise<Cloud> {
   return await startCloud({
     ...{ dataDir, domain: "machine.internal", packageLimitBytes: 1_000_000 },
     listen: { hostname: "127.0.0.1", port },
     hostname: "localhost",
-    notifications: { allowPrivateWebhooks: true },
+    notifications: { allowPrivateWebhooks: true, smtpUrl },
     passwordCost: LOW_COST,
     keyCost: LOW_COST,
     ...options,

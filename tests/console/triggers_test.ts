@@ -4,6 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
+import { TriggerService } from "../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { type ConsoleRig, consoleTest } from "./console_rig.ts";
 import { HOSTILE } from "./hostile.ts";
 
@@ -117,5 +118,18 @@ consoleTest(
     await dialog.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByText("No triggers yet").waitFor();
     assert.equal(await page.evaluate("window.hacked"), undefined);
+
+    // Owners see what failed last, and try the mail server out; this one cannot be reached.
+    const { org_id: organizationId } = rig.made;
+    await rig.client(TriggerService).setOwnerEmails({
+      resource: { resource: { case: "organizationId", value: organizationId } },
+      emails: ["ann@example.com"],
+    });
+    await opened.go("/organization?tab=notifications");
+    await page.getByRole("button", { name: "Send a test mail to ann@example.com" }).click();
+    await page.getByText("Not taken by the mail server").waitFor();
+    await page.getByText("ECONNREFUSED").waitFor();
+    await opened.inspect("organization-mail");
   },
+  { smtpUrl: "smtp://127.0.0.1:1" },
 );

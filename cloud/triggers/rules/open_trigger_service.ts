@@ -9,6 +9,8 @@ import { DeliveryLog } from "../delivery/delivery_log.ts";
 import { SigningSecrets } from "../delivery/signing_secrets.ts";
 import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
 import type { Random } from "../../storage/keys/random.ts";
+import type { Mail } from "../mail/mailer.ts";
+import { TestMails } from "../mail/test_mail.ts";
 import { Revisions } from "../../fleet/machines/revisions.ts";
 import { recentReadings } from "./recent_readings.ts";
 import { Trials } from "./trials.ts";
@@ -27,6 +29,8 @@ export interface OpenTriggerServiceOptions {
   readonly random: Random;
   /** What the operator set. */
   readonly settings: () => NotificationFacts;
+  /** Undefined: there is no mail server. */
+  readonly sendMail: ((mail: Mail) => Promise<string>) | undefined;
   /** Notified that something may have to be sent; another process finds out itself. */
   readonly deliverer: { wake(): void; lookAgain(): void };
 }
@@ -49,6 +53,10 @@ export function openTriggerService(
     recent,
     clock,
     settings: options.settings,
+    testMails: new TestMails({
+      ...{ sendMail: options.sendMail, random },
+      monotonicMs: () => clock.monotonicMs(),
+    }),
     trials: new Trials({ queries, deliveries, recent, wake, clock, random }),
     lookAgain: () => deliverer.lookAgain(),
   });

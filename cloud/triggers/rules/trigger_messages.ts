@@ -8,12 +8,14 @@ import {
   type Delivery,
   DeliverySchema,
   DeliveryState,
+  type NotificationFailureSchema,
   type PastFiringsSchema,
   type Trigger,
   type TriggerCounts,
   TriggerCountsSchema,
   TriggerSchema,
 } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
+import type { FailedNotification } from "../delivery/last_failure.ts";
 import type {
   DeliveryState as State,
   TriggerCountsTable,
@@ -111,6 +113,18 @@ export function toComparison(explanation: Explanation): Comparison {
 
 function toValue(value: JsonValue) {
   return fromJson(ValueSchema, value);
+}
+
+export function toFailure(
+  failed: FailedNotification,
+): MessageInitShape<typeof NotificationFailureSchema> {
+  return {
+    time: timestampFromMs(failed.started_at),
+    partId: failed.part_id,
+    triggerName: failed.trigger_name,
+    target: failed.target,
+    error: failed.error,
+  };
 }
 
 /** What a trigger would have done. */

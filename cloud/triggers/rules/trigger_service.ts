@@ -11,8 +11,10 @@ import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type Scope } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { DeliveryLog } from "../delivery/delivery_log.ts";
+import { lastFailure } from "../delivery/last_failure.ts";
 import { formatSigningSecret } from "../delivery/signature.ts";
 import type { SigningSecrets } from "../delivery/signing_secrets.ts";
+import type { TestMails } from "../mail/test_mail.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import { explain } from "./condition.ts";
 import { type Owned, readOwners, writeOwners } from "./owners.ts";
@@ -23,7 +25,7 @@ import type { Trials } from "./trials.ts";
 import { readTrigger, type TriggerDefinition, type TriggerEntry } from "./trigger_definition.ts";
 import type { TriggerEditor } from "./trigger_editor.ts";
 import { listTriggers } from "./trigger_list.ts";
-import { toComparison, toDelivery, toPast, toTrigger } from "./trigger_messages.ts";
+import { toComparison, toDelivery, toFailure, toPast, toTrigger } from "./trigger_messages.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** How the cloud sends mail and webhooks. */
@@ -46,6 +48,7 @@ export interface TriggerServiceOptions {
   readonly clock: Clock;
   readonly trials: Trials;
   readonly settings: () => NotificationFacts;
+  readonly testMails: TestMails;
   /** Something that was over waits again. */
   readonly lookAgain: () => void;
 }
@@ -184,8 +187,30 @@ export function triggerService(options: TriggerServiceOptions): ServiceImpl<type
 
     async getNotificationSettings({ organizationId }, context) {
       const scope = await callers.scope(context);
-      await scope.organization(organizationId, "manage");
-      return options.settings();
+      const { id } = await scope.organization(organizationId, "manage");
+      const mailFailure = await lastFailure(queries, id, "email");
+      const webhookFailure = await lastFailure(queries, id, "webhook");
+      return {
+        ...options.settings(),
+        ...(mailFailure && { mailFailure: toFailure(mailFailure) }),
+        ...(webhookFailure && { webhookFailure: toFailure(webhookFailure) }),
+      };
+    },
+
+    async sendTestMail({ organizationId, to }, context) {
+      const scope = await callers.scope(context);
+      const { id: orgId, name: organization } = await scope.organization(organizationId, "manage");
+      const { actor, person } = scope.caller;
+      const own = person ? actor.id : "";
+      const owners = await readOwners(queries, orgId, { type: "organization", id: orgId });
+      const receiver = to || own;
+      if (receiver === "" || receiver !== own && !owners.includes(receiver)) {
+        throw new ConnectError(
+          "to: name your own address or one of the organisation's owner e-mails (SetOwnerEmails)",
+          Code.InvalidArgument,
+        );
+      }
+      return await options.testMails.send({ orgId, organization, to: receiver, from: actor.id });
     },
   };
 }

@@ -225,6 +225,25 @@ Deno.test("TestTrigger() sends a sample to everybody at once and says what came 
   assert.deepEqual(body.data.data, { readings: { cpu: 40 } });
   assert.match(mail.mails[0]?.text ?? "", /Subject: Test: demo: condition met/);
   assert.match(mail.mails[0]?.text ?? "", /This is a test that somebody requested/);
+
+  // What failed last stands in the settings; a mail to oneself shows what the mail server says.
+  const { org_id: organizationId } = rig.made;
+  const { mailFailure, webhookFailure } = await calls.getNotificationSettings({ organizationId });
+  assert.equal(mailFailure, undefined);
+  assert.equal(webhookFailure?.target, `${receiver.origin}/broken`);
+  assert.match(webhookFailure.error, /500/);
+  assert.deepEqual([webhookFailure.partId, webhookFailure.triggerName], [partId, "t"]);
+  const resource = { resource: { case: "organizationId", value: organizationId } } as const;
+  await calls.setOwnerEmails({ resource, emails: ["ann@example.com"] });
+  const send = (to: string) => calls.sendTestMail({ organizationId, to });
+  const { answer, error } = await send("ann@example.com");
+  assert.match(answer, /^250 /);
+  assert.equal(error, "");
+  assert.deepEqual(mail.mails.at(-1)?.to, ["ann@example.com"]);
+  assert.match(mail.mails.at(-1)?.text ?? "", /This is a test mail of the organisation/);
+  assert.equal((await failure(send("eve@example.com"))).code, Code.InvalidArgument);
+  for (let n = 0; n < 4; n++) await send("ann@example.com");
+  assert.equal((await failure(send("ann@example.com"))).code, Code.ResourceExhausted);
 });
 
 Deno.test("GetTriggerSecret() and RotateTriggerSecret() verify with the published library", async () => {
