@@ -65,8 +65,8 @@ export function openFleetServices(options: FleetServicesOptions) {
   const { queries } = database;
   const presence = new Presence(queries, clock, log.child("presence"), options.offlineAfterMs);
   const changed = new ChangedMachines();
-  const revisions = new Revisions(queries, changes, clock);
   const documents = new RecentDocuments();
+  const revisions = new Revisions(queries, changes, clock, documents);
   const restarts = new Restarts(queries, changes, clock);
   const watchers = new Watchers(changes);
   const live = new LiveStatus(watchers, clock);

@@ -19,6 +19,7 @@ import { WebhookSender } from "../triggers/delivery/webhook.ts";
 import type { DerivedSecrets } from "../storage/keys/derived_secrets.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { Nodes } from "../nodes/nodes.ts";
+import type { RecentDocuments } from "../fleet/configuration/recent_documents.ts";
 import type { LogIntake } from "../fleet/logs/log_intake.ts";
 import type { LogStore } from "../fleet/logs/log_store.ts";
 import { defaultSender, type Mail, Mailer } from "../triggers/mail/mailer.ts";
@@ -46,6 +47,7 @@ export interface NotificationsOptions extends NotificationSettings {
   readonly archive: ArchivedReadings;
   readonly nodes: Nodes;
   readonly changes: ChangeFeed;
+  readonly documents: RecentDocuments;
   readonly callers: Pick<Callers, "scope">;
   readonly presence: Presence;
   readonly secrets: DerivedSecrets;
@@ -146,7 +148,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
     retention,
     sendMail,
     mount(router) {
-      const { secrets, strict } = options;
+      const { secrets, strict, documents } = options;
       const lookAgain = () => {
         deliverer.lookAgain();
         wake();
@@ -158,7 +160,7 @@ export function openNotifications(options: NotificationsOptions): Notifications 
         privateWebhooks: options.allowPrivateWebhooks ?? false,
       });
       const service = {
-        ...{ queries, callers, changes, secrets, clock, strict, random, settings },
+        ...{ queries, callers, changes, documents, secrets, clock, strict, random, settings },
         archive: options.archive,
         sendMail,
         deliverer: wakes,

@@ -78,6 +78,7 @@ export async function createServices(options: ServicesOptions) {
     ...options.notifications,
     isServedElsewhere: owner !== undefined,
     ...{ database, archive, nodes, changes, callers, presence, secrets: keys.secrets },
+    documents: fleet.machines.documents,
     ...{ intake, logs, clock, cautious: time.cautious, strict: time.strict },
     ...{ random, log, publicUrl },
   });

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import { isJsonObject } from "../../../shared/base/json/json.ts";
 import { letOthersWork } from "../../../shared/base/time/other_work.ts";
-import { type ConfigReading, readConfigOnce } from "../../../shared/config/reading.ts";
+import type { ConfigReading } from "../../../shared/config/reading.ts";
 import { type ConfigProblem, formatProblem } from "../../../shared/config/problem.ts";
 import {
   MOST_PROBLEMS,
@@ -27,11 +27,15 @@ export class ConfigRefusedError extends Error {
 /**
  * A configuration that may be saved, from a JSON text or an object.
  *
+ * @param recent keeps what was read, for others that need it. Default: nothing is kept.
  * @throws {ConfigRefusedError}
  */
-export function readConfig(input: string | JsonObject): ConfigDocument {
+export function readConfig(
+  input: string | JsonObject,
+  recent = new RecentDocuments(),
+): ConfigDocument {
   const document = fittingDocument(input);
-  refuse(validateReading(readConfigOnce(document.value, MOST_PROBLEMS)));
+  refuse(validateReading(recent.keep(document, MOST_PROBLEMS)));
   return document;
 }
 

@@ -3,6 +3,7 @@ import type { MachineToCreate } from "../../../shared/gen/machine/cloud/v1/enrol
 import type { LocationRow, Scope } from "../../accounts/access/scope.ts";
 import { machineNameProblem } from "../../api/names/names.ts";
 import type { SavedHow } from "../../storage/database/schema.ts";
+import { RecentDocuments } from "../configuration/recent_documents.ts";
 import { createMachine } from "../machines/creation.ts";
 import type { EnrollmentsOptions } from "./enrollments.ts";
 import { readTemplate, requireUsable, type Template, templateConfig } from "./machine_template.ts";
@@ -35,8 +36,10 @@ export async function createMachines(
     );
   }
   const wanted = await checked(scope, machines);
+  // One template makes many machines with one text.
+  const documents = new RecentDocuments();
   for (const template of distinct(wanted.map((one) => one.template))) {
-    await requireUsable(queries, location.org_id, template);
+    await requireUsable(queries, location.org_id, template, documents);
   }
   const all = await transact(async (transaction) => {
     const there = await transaction.selectFrom("machines").select(["id", "name"])
@@ -53,7 +56,7 @@ export async function createMachines(
             ...{ orgId: location.org_id, locationId: location.id, name },
             config: await templateConfig(transaction, location.org_id, template),
           },
-          { actor: scope.caller.actor, how },
+          { actor: scope.caller.actor, how, documents },
         )
         : { machineId: known };
       done.push({ machineId, existed: known !== undefined });

@@ -4,6 +4,7 @@ import type { MachineTemplate } from "../../../shared/gen/machine/cloud/v1/enrol
 import type { Scope } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { type ConfigDocument, documentOf, EMPTY_CONFIG } from "../configuration/config_document.ts";
+import type { RecentDocuments } from "../configuration/recent_documents.ts";
 import type { FragmentProblem } from "../fragments/fragment_problem.ts";
 import { resolveForSave } from "../fragments/part_resolution.ts";
 
@@ -65,9 +66,10 @@ export async function requireUsable(
   queries: Queries,
   orgId: string,
   template: Template,
+  documents?: RecentDocuments,
 ): Promise<void> {
   const config = await templateConfig(queries, orgId, template);
-  await resolveForSave(queries, orgId, config, variablesAdvice);
+  await resolveForSave(queries, orgId, config, { advice: variablesAdvice, documents });
 }
 
 /** How a fragment gets its variables where only its id is given. */

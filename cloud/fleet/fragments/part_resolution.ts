@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { formatPath, formatProblem } from "../../../shared/config/problem.ts";
-import { validateForSave } from "../../../shared/config/validate.ts";
+import { MOST_PROBLEMS, validateReading } from "../../../shared/config/validate.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { listed } from "../configuration/config_check.ts";
 import { type ConfigDocument, documentOf, sizeProblem } from "../configuration/config_document.ts";
+import { RecentDocuments } from "../configuration/recent_documents.ts";
 import { FragmentProblem } from "./fragment_problem.ts";
 import { FragmentSources } from "./fragment_sources.ts";
 import type { Origin, ValueSource } from "./merged_config.ts";
@@ -52,17 +53,21 @@ export async function resolveWith(
  * {@link resolveFor} for a save: the resolved configuration is checked like one without fragments.
  * Throws INVALID_ARGUMENT.
  *
- * @param advice what else the refusal says of a problem
+ * @param options.advice what else the refusal says of a problem
+ * @param options.documents keep what was read of it, for the machine that fetches it
  */
 export async function resolveForSave(
   queries: Queries,
   orgId: string,
   config: ConfigDocument,
-  advice: (problem: FragmentProblem) => string = () => "",
+  { advice = () => "", documents = new RecentDocuments() }: {
+    readonly advice?: (problem: FragmentProblem) => string;
+    readonly documents?: RecentDocuments | undefined;
+  } = {},
 ): Promise<PartResolution | undefined> {
   try {
     const resolution = await resolveFor(queries, orgId, config);
-    if (resolution) requireValid(resolution.resolved);
+    if (resolution) requireValid(resolution, documents);
     return resolution;
   } catch (error) {
     if (!(error instanceof FragmentProblem)) throw error;
@@ -76,8 +81,11 @@ export async function resolveForSave(
   }
 }
 
-function requireValid({ config, sources }: Resolved): void {
-  const problems = validateForSave(config);
+function requireValid(
+  { document, resolved: { sources } }: PartResolution,
+  documents: RecentDocuments,
+): void {
+  const problems = validateReading(documents.keep(document, MOST_PROBLEMS));
   if (problems.length === 0) return;
   const list = listed(problems, (problem) => {
     const origin = originAt(sources, problem.path);
@@ -86,22 +94,8 @@ function requireValid({ config, sources }: Resolved): void {
   throw new FragmentProblem("invalid", "", `with its fragments: ${list}`);
 }
 
-/** Where the value at a path comes from. */
-export function originOf(
-  sources: readonly ValueSource[],
-  path: readonly (string | number)[],
-): Origin {
-  let found: ValueSource | undefined;
-  for (const source of sources) {
-    const covers = source.path.length <= path.length &&
-      source.path.every((step, i) => step === path[i]);
-    if (covers && source.path.length >= (found?.path.length ?? 0)) found = source;
-  }
-  return found?.origin;
-}
-
-/** {@link originOf} for a path as {@link sourcePath} writes it. */
-function originAt(sources: readonly ValueSource[], path: string): Origin {
+/** Where the value at a path comes from; a path as {@link sourcePath} writes it. */
+export function originAt(sources: readonly ValueSource[], path: string): Origin {
   let found = { length: -1, origin: undefined as Origin };
   for (const source of sources) {
     const start = sourcePath(source);

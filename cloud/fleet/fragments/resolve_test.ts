@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { FragmentProblem, type FragmentProblemKind } from "./fragment_problem.ts";
-import { originOf } from "./part_resolution.ts";
+import { originAt } from "./part_resolution.ts";
 import { DEEPEST_NESTING, MOST_IMPORTS, resolveConfig } from "./resolve.ts";
 
 function resolve(config: JsonObject, fragments: Record<string, JsonObject>) {
@@ -328,15 +328,15 @@ Deno.test("resolveConfig() knows of each value where it comes from", () => {
     f: { fragments: ["g"], components: [{ name: "a", attributes: { x: 1, y: 1 } }] },
     g: { components: [{ name: "b" }], network: { host: "theirs", port: 1 } },
   });
-  const of = (...path: (string | number)[]) => originOf(sources, path)?.fragmentId ?? "own";
+  const of = (path: string) => originAt(sources, path)?.fragmentId ?? "own";
 
   assert.deepEqual(config["network"], { host: "mine", port: 1 });
-  assert.equal(of("components", 0, "name"), "g");
-  assert.equal(of("components", 1, "attributes", "y"), "f");
-  assert.equal(of("components", 1, "attributes", "x"), "own");
-  assert.equal(of("components", 2), "own");
-  assert.equal(of("network", "host"), "own");
-  assert.equal(of("network", "port"), "g");
+  assert.equal(of("components[0].name"), "g");
+  assert.equal(of("components[1].attributes.y"), "f");
+  assert.equal(of("components[1].attributes.x"), "own");
+  assert.equal(of("components[2]"), "own");
+  assert.equal(of("network.host"), "own");
+  assert.equal(of("network.port"), "g");
 });
 
 Deno.test("resolveConfig() of 10,000 resources keeps their order and takes no doubles out", () => {

@@ -1,15 +1,7 @@
-import type { Actor } from "../../accounts/access/caller.ts";
 import type { Creation } from "../../accounts/organizations/creation.ts";
 import type { ConfigDocument } from "../configuration/config_document.ts";
 import { dnsLabel } from "../../api/addresses/host_names.ts";
-import type { SavedHow } from "../../storage/database/schema.ts";
-import { insertFirstRevision } from "./revisions.ts";
-
-/** Who makes something; `how` as histories show it, default: by a call. */
-export interface MadeBy {
-  readonly actor: Actor;
-  readonly how?: SavedHow | undefined;
-}
+import { insertFirstRevision, type MadeBy } from "./revisions.ts";
 
 /** Makes a part with its first secret and its first revision. Gives its id. */
 export async function createPart(

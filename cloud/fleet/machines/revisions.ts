@@ -8,6 +8,7 @@ import { notFound, type PartRow } from "../../accounts/access/scope.ts";
 import { type ChangeFeed, recordChange } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { keepResolution, resolveForSave } from "../fragments/part_resolution.ts";
+import { RecentDocuments } from "../configuration/recent_documents.ts";
 import { withRemoteRevisions } from "./remote_revisions.ts";
 import type { PartRevisionsTable, SavedHow } from "../../storage/database/schema.ts";
 import {
@@ -31,6 +32,13 @@ export interface PartEdit {
   readonly lastKnownUpdateMs?: number | undefined;
   /** By what it is saved; default: a call. */
   readonly how?: SavedHow | undefined;
+  /** Keep what is read of it with its fragments. */
+  readonly documents?: RecentDocuments | undefined;
+}
+
+/** Who makes something; `how` as histories show it, default: by a call. */
+export interface MadeBy extends Pick<PartEdit, "how" | "documents"> {
+  readonly actor: Actor;
 }
 
 /** One page of saves, newest first. */
@@ -47,6 +55,7 @@ export class Revisions {
     private readonly queries: Queries,
     private readonly changes: ChangeFeed,
     private readonly clock: Clock,
+    private readonly documents = new RecentDocuments(),
   ) {}
 
   async current(part: PartRow): Promise<RevisionRow> {
@@ -58,8 +67,9 @@ export class Revisions {
    * the part has been notified when this resolves. A save that changes nothing makes no revision.
    */
   async save(partId: string, edit: PartEdit, actor: Actor): Promise<PartRow> {
+    const { documents } = this;
     const saved = await this.queries.transaction().execute((transaction) =>
-      savePart(transaction, partId, edit, actor, this.clock.now())
+      savePart(transaction, partId, { documents, ...edit }, actor, this.clock.now())
     );
     await this.changes.drain();
     return saved;
@@ -100,10 +110,10 @@ export async function insertFirstRevision(
   queries: Queries,
   part: { id: string; name: string; orgId: string },
   config: ConfigDocument,
-  { actor, how = "api" }: { readonly actor: Actor; readonly how?: SavedHow | undefined },
+  { actor, how = "api", documents }: MadeBy,
   now: Date,
 ): Promise<void> {
-  const resolution = await resolveForSave(queries, part.orgId, config);
+  const resolution = await resolveForSave(queries, part.orgId, config, { documents });
   await queries.insertInto("part_revisions").values({
     part_id: part.id,
     number: 1,
@@ -146,7 +156,8 @@ export async function savePart(
   if (config === before && name === part.name) return part;
   if (name !== part.name) await requireFreeName(queries, part, name);
 
-  const resolution = await resolveForSave(queries, part.org_id, config);
+  const { documents } = edit;
+  const resolution = await resolveForSave(queries, part.org_id, config, { documents });
   const number = part.revision_number + 1;
   const savedAt = Math.max(now.getTime(), part.last_updated + 1);
   await queries.insertInto("part_revisions").values({

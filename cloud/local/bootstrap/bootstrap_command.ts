@@ -3,7 +3,6 @@ import { writeFileAtomic } from "../../../shared/base/files/atomic_write.ts";
 import type { FlagTable, FlagValues } from "../../../shared/base/flags/flags.ts";
 import { UsageError } from "../../../shared/base/flags/flags.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
-import { readConfigOnce } from "../../../shared/config/reading.ts";
 import { parsePublicUrl } from "../../api/addresses/addresses.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import type { Random } from "../../storage/keys/random.ts";
@@ -13,6 +12,7 @@ import {
   readConfig,
 } from "../../fleet/configuration/config_check.ts";
 import type { ConfigDocument } from "../../fleet/configuration/config_document.ts";
+import { RecentDocuments } from "../../fleet/configuration/recent_documents.ts";
 import { credentialsFile } from "../../fleet/machines/part_credentials.ts";
 import { machineNameProblem, titleProblem } from "../../api/names/names.ts";
 import { emailProblem, normalEmail } from "../../accounts/people/emails.ts";
@@ -95,8 +95,11 @@ export async function runBootstrap(
   const publicUrl = flags["public-url"] === undefined
     ? undefined
     : parsePublicUrl(flags["public-url"]);
-  const config = flags.config === undefined ? undefined : await readConfigFile(flags.config);
-  if (config) configWarnings(readConfigOnce(config.value)).forEach(deps.warn);
+  const documents = new RecentDocuments();
+  const config = flags.config === undefined
+    ? undefined
+    : await readConfigFile(flags.config, documents);
+  if (config) configWarnings(documents.reading(config.text)).forEach(deps.warn);
   const folder = await openDataFolder(flags.data, deps.random, flags.database);
   try {
     let result: BootstrapResult = await bootstrap(folder, deps, {
@@ -131,7 +134,7 @@ function requireName(flag: string, name: string, problem: string | undefined): v
   if (problem) throw new UsageError(`--${flag}: ${JSON.stringify(name)} is no name: ${problem}`);
 }
 
-async function readConfigFile(path: string): Promise<ConfigDocument> {
+async function readConfigFile(path: string, documents: RecentDocuments): Promise<ConfigDocument> {
   let text: string;
   try {
     text = await Deno.readTextFile(path);
@@ -139,7 +142,7 @@ async function readConfigFile(path: string): Promise<ConfigDocument> {
     throw toFileError(error, "read the configuration", path);
   }
   try {
-    return readConfig(text);
+    return readConfig(text, documents);
   } catch (error) {
     if (!(error instanceof ConfigRefusedError)) throw error;
     throw new ConfigRefusedError(`${path}: ${error.message}`, { cause: error });

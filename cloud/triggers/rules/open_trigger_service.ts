@@ -11,6 +11,7 @@ import type { DerivedSecrets } from "../../storage/keys/derived_secrets.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import type { Mail } from "../mail/mailer.ts";
 import { TestMails } from "../mail/test_mail.ts";
+import type { RecentDocuments } from "../../fleet/configuration/recent_documents.ts";
 import { Revisions } from "../../fleet/machines/revisions.ts";
 import { recentReadings } from "./recent_readings.ts";
 import { Trials } from "./trials.ts";
@@ -22,6 +23,7 @@ export interface OpenTriggerServiceOptions {
   readonly archive: ArchivedReadings;
   readonly callers: Pick<Callers, "scope">;
   readonly changes: ChangeFeed;
+  readonly documents: RecentDocuments;
   readonly secrets: DerivedSecrets;
   readonly clock: Clock;
   /** By it no notification that is sent again is given up too early. */
@@ -39,7 +41,7 @@ export interface OpenTriggerServiceOptions {
 export function openTriggerService(
   options: OpenTriggerServiceOptions,
 ): ServiceImpl<typeof TriggerService> {
-  const { queries, callers, changes, clock, strict, random, deliverer } = options;
+  const { queries, callers, changes, documents, clock, strict, random, deliverer } = options;
   const deliveries = new DeliveryLog(queries, strict);
   const recent = recentReadings(queries, options.archive);
   const wake = () => deliverer.wake();
@@ -47,7 +49,7 @@ export function openTriggerService(
     callers,
     queries,
     archive: options.archive,
-    editor: new TriggerEditor(new Revisions(queries, changes, clock)),
+    editor: new TriggerEditor(new Revisions(queries, changes, clock, documents), documents),
     deliveries,
     secrets: new SigningSecrets(queries, options.secrets, clock),
     recent,

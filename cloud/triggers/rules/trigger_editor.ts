@@ -4,13 +4,18 @@ import { isJsonObject } from "../../../shared/base/json/json.ts";
 import type { Actor } from "../../accounts/access/caller.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import { checkedConfig } from "../../fleet/configuration/config_check.ts";
+import type { RecentDocuments } from "../../fleet/configuration/recent_documents.ts";
 import type { Revisions } from "../../fleet/machines/revisions.ts";
 import { readTriggers, type TriggerEntry } from "./trigger_definition.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Reads and changes the triggers in the configurations of parts. */
 export class TriggerEditor {
-  constructor(private readonly revisions: Pick<Revisions, "current" | "save">) {}
+  /** @param documents keep what was read of a save, for the machine that fetches it */
+  constructor(
+    private readonly revisions: Pick<Revisions, "current" | "save">,
+    private readonly documents: RecentDocuments,
+  ) {}
 
   /** Throws NOT_FOUND. */
   async read(part: PartRow, name: string): Promise<TriggerEntry> {
@@ -45,7 +50,10 @@ export class TriggerEditor {
   ): Promise<void> {
     const before = await this.#config(part);
     const triggers = Array.isArray(before["triggers"]) ? before["triggers"] : [];
-    const config = await checkedConfig({ ...before, triggers: edit(triggers) });
+    const config = await checkedConfig(
+      { ...before, triggers: edit(triggers) },
+      this.documents,
+    );
     // Somebody else may have saved between the reading and this.
     await this.revisions.save(part.id, { config, lastKnownUpdateMs: part.last_updated }, actor);
   }
