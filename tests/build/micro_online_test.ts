@@ -5,19 +5,18 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { buildMicro } from "../../tools/micro/build.ts";
 import { noSourcesBecause } from "../../tools/micro/sources.ts";
 import { ownTarget } from "../../tools/micro/targets.ts";
 import { findZig } from "../../tools/micro/zig.ts";
 import { ROOT } from "../../tools/programs.ts";
-import { waitForPort } from "../../tools/run/ports.ts";
 import { runTypescriptSdk } from "../compat/typescript_sdk.ts";
 import { Program } from "../e2e/program.ts";
 import { noNamesBecause, withName } from "../e2e/named_hosts.ts";
 import { ensurePythonSdk, runPython } from "../e2e/python_sdk.ts";
 import { eventually, type Rig, rigTest } from "../e2e/rig.ts";
+import { startTlsCloud } from "../e2e/tls_cloud.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const DEADLINE_MS = 180_000;
@@ -69,6 +68,7 @@ const sensor = (name: string, attributes = {}) => ({
 });
 
 const WHEEL = { name: "wheel", api: "rdk:component:motor", model: "rdk:builtin:fake" };
+const CONFIG = { components: [sensor("fake"), WHEEL] };
 
 Deno.test({
   name: "machine-micro-server is small enough and tells its version",
@@ -193,7 +193,7 @@ rigTest(
 
 rigTest("the published SDKs read a compiled machine-micro-server", async (rig) => {
   await rig.startCloud();
-  await rig.saveConfig({ components: [sensor("fake"), WHEEL] });
+  await rig.saveConfig(CONFIG);
   const port = freePort();
   const micro = startMicro(rig, ["-listen", `127.0.0.1:${port}`]);
   await micro.waitForLine(/applied revision/, DEADLINE_MS);
@@ -228,32 +228,8 @@ rigTest("the published SDKs read a compiled machine-micro-server", async (rig) =
   assert.deepEqual(back, found);
 }, { ignore });
 
-/** A cloud with TLS, and the file of who issued its certificate. */
-async function startTlsCloud(rig: Rig): Promise<string> {
-  const folder = join(rig.dir, "elsewhere");
-  await Deno.mkdir(folder);
-  const now = new Date();
-  const known = await CertificateAuthority.open(folder, { now });
-  const { certificate, key } = await known.issue({
-    ...{ names: ["localhost"], commonName: "localhost", now },
-  });
-  const files = { "tls.crt": certificate, "tls.key": key, "roots.pem": known.rootPem };
-  for (const [name, text] of Object.entries(files)) {
-    await Deno.writeTextFile(join(folder, name), text);
-  }
-  const url = `https://localhost:${rig.cloudPort}`;
-  await rig.bootstrap({ components: [sensor("fake"), WHEEL] }, url);
-  const cloud = rig.spawn("machine-cloud", [
-    ...["serve", "--listen", `127.0.0.1:${rig.cloudPort}`, "--data", join(rig.dir, "cloud")],
-    ...["--public-url", url, "--tls-cert", join(folder, "tls.crt")],
-    ...["--tls-key", join(folder, "tls.key")],
-  ]);
-  await waitForPort("127.0.0.1", rig.cloudPort, cloud);
-  return join(folder, "roots.pem");
-}
-
 rigTest("machine-micro-server speaks TLS with a cloud, but with no impostor", async (rig) => {
-  const roots = await startTlsCloud(rig);
+  const { rootsFile: roots } = await startTlsCloud(rig, CONFIG);
   const stranger = startMicro(rig, ["-debug"]);
   await stranger.waitForLine(
     /certificate of localhost is refused|no list of certificate/,
@@ -268,7 +244,7 @@ rigTest("machine-micro-server speaks TLS with a cloud, but with no impostor", as
 rigTest(
   "the port of machine-micro-server has TLS with the certificate of its cloud",
   async (rig) => {
-    const roots = await startTlsCloud(rig);
+    const { rootsFile: roots } = await startTlsCloud(rig, CONFIG);
     const port = freePort();
     const { fqdn, api_key_id: id, api_key: key } = rig.bootstrapped;
     const micro = startMicro(rig, ["-ca-file", roots, "-listen", `0.0.0.0:${port}`]);
