@@ -184,7 +184,7 @@ function fieldsText({ fields }: LogEntry): string {
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** A time, or how long ago. @throws {UsageError} */
-export function readTime(
+function readTime(
   option: string,
   text: string | undefined,
   now: Date,

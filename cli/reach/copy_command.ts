@@ -54,7 +54,7 @@ export const copyCommands: CommandTree = {
 };
 
 /** `PART:PATH`, or a path here. A single letter before the colon is a drive of Windows. */
-export function place(text: string): { readonly part?: string; readonly path: string } {
+function place(text: string): { readonly part?: string; readonly path: string } {
   const at = text.indexOf(":");
   const slash = text.search(/[/\\]/);
   if (at <= 0 || (slash >= 0 && slash < at)) return { path: text };

@@ -9,12 +9,6 @@ export interface ReadableReading {
   readonly raw?: string;
 }
 
-/** A point on the globe, in degrees (WGS 84). */
-export interface Place {
-  readonly latitude: number;
-  readonly longitude: number;
-}
-
 type Entries = Readonly<Record<string, unknown>>;
 
 /** What a movement sensor's readings are measured in, by their names. */
@@ -43,18 +37,6 @@ export function readable(name: string, value: unknown, all: Entries = {}): Reada
   const text = readableText(name, value, all);
   if (typeof value === "number" && BYTES.test(name)) return { text, raw: plain(value) };
   return typeof value === "object" && value !== null ? { text, raw: plain(value) } : { text };
-}
-
-/** The place that a reading names; undefined: none, or the origin of what counts from its start. */
-export function placeOf(value: unknown): Place | undefined {
-  const entries = entriesOf(value);
-  if (entries?._type !== "geopoint") return undefined;
-  const { lat, lng } = entries;
-  if (typeof lat !== "number" || typeof lng !== "number") return undefined;
-  const isOnGlobe = Math.abs(lat) <= 90 && Math.abs(lng) <= 180;
-  // Odometry counts from 0, 0 in metres: nothing of it is a place.
-  const isNearOrigin = Math.abs(lat) < 0.01 && Math.abs(lng) < 0.01;
-  return isOnGlobe && !isNearOrigin ? { latitude: lat, longitude: lng } : undefined;
 }
 
 function readableText(name: string, value: unknown, all: Entries): string {

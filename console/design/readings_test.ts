@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { placeOf, readable } from "./readings.ts";
+import { readable } from "./readings.ts";
 
 const movement = {
   position: { lat: 48.13715432, lng: -11.5, _type: "geopoint" },
@@ -39,14 +39,6 @@ Deno.test("readable() writes small lists and maps without brackets, others as JS
   assert.equal(text(null), "null");
   assert.equal(readable("value", { a: 1 }).raw, '{"a":1}');
   assert.equal(readable("value", 1).raw, undefined);
-});
-
-Deno.test("placeOf() takes points of the globe, not the start of an odometry", () => {
-  assert.deepEqual(placeOf(movement.position), { latitude: 48.13715432, longitude: -11.5 });
-  assert.equal(placeOf({ lat: 0, lng: 0.00001, _type: "geopoint" }), undefined);
-  assert.equal(placeOf({ lat: 91, lng: 0, _type: "geopoint" }), undefined);
-  assert.equal(placeOf({ lat: "48", lng: 11, _type: "geopoint" }), undefined);
-  assert.equal(placeOf({ lat: 48, lng: 11 }), undefined);
 });
 
 Deno.test("readable() writes counts of bytes with a unit, and keeps the exact number", () => {

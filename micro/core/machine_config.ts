@@ -40,7 +40,7 @@ export interface MachineConfig {
 }
 
 /** Most resources of a device. */
-export const MOST_RESOURCES = 64;
+const MOST_RESOURCES = 64;
 const API_KEY = 2;
 const FASTEST_HZ = 100;
 const OTA_MODEL = "rdk:builtin:ota_service";

@@ -43,7 +43,7 @@ export interface Upload {
 }
 
 /** Takes every upload, or answers with an error. */
-export class DataCloudFake {
+class DataCloudFake {
   readonly uploads: Upload[] = [];
   /** How many uploads have come, answered or not. */
   asked = 0;

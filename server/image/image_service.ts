@@ -4,7 +4,7 @@ import { removeIfExists, writeFileAtomic } from "../../shared/base/files/atomic_
 import { readIfExists } from "../../shared/base/files/read_file.ts";
 import { ImageError, type ImageHost } from "./image_facts.ts";
 
-export const SERVICE = "machine-server.service";
+const SERVICE = "machine-server.service";
 /** Where the image goes. */
 export const INSTALLED = "/usr/local/bin/machine-server";
 export const CREDENTIALS = "/etc/machine.json";

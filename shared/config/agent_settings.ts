@@ -74,11 +74,6 @@ export function mergeAgentSettings(
   return { settings, problems, warnings };
 }
 
-/** The settings when nothing is configured. */
-export function defaultAgentSettings(): AgentSettings {
-  return mergeAgentSettings([]).settings;
-}
-
 /**
  * Reads an `agent` object: fields that are wrong are reported and left out, unknown keys are kept
  * and warned about, names from other programs of the family are replaced by ours.

@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { defaultAgentSettings, mergeAgentSettings, readAgentConfig } from "./agent_settings.ts";
+import { mergeAgentSettings, readAgentConfig } from "./agent_settings.ts";
+import { defaultAgentSettings } from "./agent_settings_testing.ts";
 import { validateForSave } from "./validate.ts";
 
 Deno.test("defaultAgentSettings() are those of the spec", () => {

@@ -70,4 +70,3 @@ export const authSchema = once(() =>
 
 export type NetworkConfig = z.infer<ReturnType<typeof networkSchema>>;
 export type AuthConfig = z.infer<ReturnType<typeof authSchema>>;
-export type AuthHandlerConfig = NonNullable<AuthConfig["handlers"]>[number];

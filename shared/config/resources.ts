@@ -34,7 +34,7 @@ const orientationSchema = once(() =>
 );
 
 /** Shape of a part, for collision checks. */
-export const geometrySchema = once(() =>
+const geometrySchema = once(() =>
   openObject({
     type: z.enum(["", "box", "sphere", "capsule", "point", "mesh"]).optional().describe(
       "Form of the geometry. Empty: taken from the numbers that are given.",

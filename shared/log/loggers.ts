@@ -17,7 +17,7 @@ interface Connection {
  * What all loggers of a process share. A line goes through the levels, then deduplication, then
  * the pacer, and is made only when it got so far: what is dropped costs next to nothing.
  */
-export class LogHub {
+class LogHub {
   readonly rules = new LevelRules();
   readonly preparer = new LinePreparer();
   #connection: Connection | undefined;
@@ -77,7 +77,7 @@ export class LogHub {
 }
 
 /** The logger that the product uses; made by {@link getLogger}. */
-export class HubLogger implements Logger {
+class HubLogger implements Logger {
   readonly name: string;
   readonly #hub: LogHub;
   #level: Level = "info";

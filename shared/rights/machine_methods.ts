@@ -80,6 +80,12 @@ const RESOURCE_SERVICES: Readonly<Record<string, RightsByMethod>> = {
   },
 };
 
+/** What methods need, by service, where a row says it; {@link machineRight} knows it of all. */
+export const LISTED_RIGHTS: Readonly<Record<string, RightsByMethod>> = {
+  ...MACHINE_SERVICES,
+  ...RESOURCE_SERVICES,
+};
+
 /** Packages whose services are those of this table and nothing that a module could bring. */
 const OWN_PACKAGES = ["proto.", "grpc.", "viam.robot.", "viam.module.", "viam.app.", "machine."];
 
@@ -102,22 +108,6 @@ export function machineRight(service: string, method: string): MethodRight {
   return isMachineWide(service) ? "manage" : "operate";
 }
 
-/** Whether the table names a method itself. */
-export function isListed(service: string, method: string): boolean {
-  return Object.hasOwn(listed(service) ?? {}, method);
-}
-
-/** Every method that the table names, as `/package.Service/Method`. */
-export function listedMethods(): string[] {
-  return [MACHINE_SERVICES, RESOURCE_SERVICES].flatMap((services) =>
-    Object.entries(services).flatMap(([service, methods]) =>
-      Object.keys(methods).map((method) => `/${service}/${method}`)
-    )
-  );
-}
-
 function listed(service: string): RightsByMethod | undefined {
-  for (const services of [MACHINE_SERVICES, RESOURCE_SERVICES]) {
-    if (Object.hasOwn(services, service)) return services[service];
-  }
+  return Object.hasOwn(LISTED_RIGHTS, service) ? LISTED_RIGHTS[service] : undefined;
 }

@@ -15,7 +15,7 @@ import {
   FrameType,
   PREFACE,
 } from "./h2/frames.ts";
-import { encodeHeaders } from "./h2/hpack.ts";
+import { encodeHeaders } from "./h2/hpack_testing.ts";
 import { MOST_STREAMS } from "./h2/served_connection.ts";
 import { RpcRouter } from "./server/router.ts";
 import { GET_READINGS, withGrpc, withServer } from "./testing.ts";

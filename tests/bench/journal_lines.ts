@@ -5,7 +5,7 @@
 import process from "node:process";
 import { systemClock } from "../../shared/base/time/clock.ts";
 
-export const LINES_PER_SECOND = 2_000;
+const LINES_PER_SECOND = 2_000;
 const TURN_MS = 20;
 const BOOT = "e62407f62e194ea1844a576d77e96ba2";
 

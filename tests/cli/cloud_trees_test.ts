@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Secret } from "../../shared/base/redaction/secret.ts";
 import { CloudConnection } from "../../shared/cloud/client/connection.ts";
-import { NO_TERMINAL } from "../../shared/commands/output/terminal.ts";
+import { NO_TERMINAL } from "../../shared/commands/output/terminal_testing.ts";
 import { writeArchive } from "../../shared/commands/upload/archive_testing.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";

@@ -11,7 +11,7 @@ const SERVICES = [
 ];
 
 /** A configuration with one fake of each kind, named like its API. */
-export function fakesConfig(address: string) {
+function fakesConfig(address: string) {
   const fake = (api: string, attributes = {}) => ({
     name: api.slice(api.lastIndexOf(":") + 1),
     api,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { apiWay } from "../../agent/provisioning/api/api_way.ts";
 import { FakeProvisioning, visibleNetwork } from "../../agent/provisioning/fake_provisioning.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
-import { defaultAgentSettings } from "../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../shared/config/agent_settings_testing.ts";
 import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 
 /**

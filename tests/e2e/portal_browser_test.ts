@@ -7,7 +7,7 @@ import { portalWay } from "../../agent/provisioning/portal/portal_way.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { credentialsLink } from "../../shared/cloud/credentials/credentials_link.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
-import { defaultAgentSettings } from "../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../shared/config/agent_settings_testing.ts";
 import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { launchBrowser } from "../../shared/test_tools/browser.ts";

@@ -2,7 +2,7 @@
 import { FakeProvisioning, visibleNetwork } from "../../agent/provisioning/fake_provisioning.ts";
 import { provisioningWays } from "../../agent/provisioning/ways.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
-import { defaultAgentSettings } from "../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../shared/config/agent_settings_testing.ts";
 import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 
 const port = new FakeProvisioning();

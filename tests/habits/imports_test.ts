@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { areaRules } from "../../tools/import_rules/areas.ts";
+import { isTest } from "./kinds.ts";
 import { cycles, type Import, readImports, readSources } from "./sources.ts";
 
 const PROGRAMS = ["server", "agent", "cloud", "cli", "micro", "console"];
@@ -10,13 +11,6 @@ const top = (path: string): string => path.split("/")[0] ?? "";
 const folders = (path: string): string[] => path.split("/").slice(0, -1);
 /** `cloud/fleet`, or `cloud` for its main. */
 const area = (path: string): string => folders(path).slice(0, 2).join("/");
-/**
- * A test, or what only tests use: `x_test.ts`, `testing.ts`, `x_testing.ts`, `fake_x.ts`, all of
- * `tests/`. The fakes of `server/models` are models that anyone may configure.
- */
-const isTest = (path: string): boolean =>
-  /_test\.ts$|[/_]testing\.ts$|^tests\/|^shared\/test_tools\/|^(?!server\/models\/).*\/fake_/
-    .test(path);
 /** Areas that are one capability; the others hold several, one a folder. */
 const single = new Set(
   sources.map(({ path }) => path)

@@ -5,7 +5,7 @@ import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { servedApi } from "../../server/serving/apis/served_api.ts";
-import { sensorApi } from "../../server/serving/apis/sensor.ts";
+import { getReadingsMethod } from "../../server/serving/apis/get_readings.ts";
 import { LearnedApis } from "../../server/serving/apis/learned_apis.ts";
 import {
   ModuleManager,
@@ -68,7 +68,10 @@ export async function withMachine(
   });
   const resources = new ResourceManager({ registry, clock: systemClock, log });
   const learned = new LearnedApis(
-    [sensorApi, servedApi(BOARD_API, BoardService)],
+    [
+      servedApi(SENSOR_API, SensorService, getReadingsMethod),
+      servedApi(BOARD_API, BoardService),
+    ],
     resources.index,
   );
   const home = join(folder, "home");

@@ -9,12 +9,12 @@ import { Latencies } from "./latencies.ts";
 import type { SimulatedMachines } from "./simulated_machines.ts";
 
 /** What each machine sends, and how often. */
-export const STATUS_EVERY_S = 20;
-export const LOGS_EVERY_S = 60;
-export const READINGS_EVERY_S = 60;
+const STATUS_EVERY_S = 20;
+const LOGS_EVERY_S = 60;
+const READINGS_EVERY_S = 60;
 /** Lines of one call and readings of one upload. */
-export const LINES = 5;
-export const READINGS = 60;
+const LINES = 5;
+const READINGS = 60;
 
 const MOST_UNDER_WAY = 400;
 const LOOK_EVERY_MS = 5;

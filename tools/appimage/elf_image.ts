@@ -10,7 +10,7 @@ const TABLE_OFFSET = 0x28;
 const ENTRY_SIZE = 0x3a;
 const ENTRY_COUNT = 0x3c;
 /** The file ends with this and the SHA-256 of the content; runtime/image.go reads it. */
-export const TRAILER_MARK = "machine image 1\n";
+const TRAILER_MARK = "machine image 1\n";
 
 /**
  * A copy with the section header table moved to its end, at a block's boundary, where tools for

@@ -53,7 +53,7 @@ export interface BundleOptions {
  *
  * @throws Error naming the file and line that esbuild could not take, or text that is not ASCII.
  */
-export async function bundle(program: Program, options: BundleOptions): Promise<void> {
+async function bundle(program: Program, options: BundleOptions): Promise<void> {
   const { root, outDir, stamp } = options;
   try {
     const result = await build({
@@ -161,7 +161,7 @@ async function bundleModules(bundleDir: string): Promise<string[]> {
 export type AddonPlatform = `${"linux" | "win32" | "darwin"}-${"x64" | "arm64"}`;
 
 /** The platform this process runs on. */
-export function hostAddonPlatform(host: { os: string; arch: string } = Deno.build): AddonPlatform {
+function hostAddonPlatform(host: { os: string; arch: string } = Deno.build): AddonPlatform {
   const os = host.os === "windows" ? "win32" : host.os === "darwin" ? "darwin" : "linux";
   return `${os}-${host.arch === "aarch64" ? "arm64" : "x64"}`;
 }

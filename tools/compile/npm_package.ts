@@ -5,7 +5,7 @@ import { digest, type Pins, requireDigest } from "./pins.ts";
 export type Pack = (name: string, version: string, dir: string) => Promise<string>;
 
 /** {@link Pack} by the npm client, which knows the user's registry and proxy. */
-export const npmPack: Pack = async (name, version, dir) => {
+const npmPack: Pack = async (name, version, dir) => {
   const output = await run(
     "npm",
     ["pack", `${name}@${version}`, "--silent", "--ignore-scripts"],

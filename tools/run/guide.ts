@@ -69,7 +69,7 @@ Ctrl-C stops everything. The next make run resumes where this one was.
 }
 
 /** Three lines for `python3 -m asyncio` that give the demo's second sensor another reading. */
-export function pythonLines(facts: GuideFacts): string[] {
+function pythonLines(facts: GuideFacts): string[] {
   const address = new URL(facts.cloudUrl).host;
   return [
     "from viam.app.viam_client import Credentials, DialOptions, ViamClient",
@@ -82,7 +82,7 @@ export function pythonLines(facts: GuideFacts): string[] {
 }
 
 /** Two lines for a shell that read the host sensor. */
-export function curlLines(facts: GuideFacts): string[] {
+function curlLines(facts: GuideFacts): string[] {
   const json = `-H "content-type: application/json"`;
   return [
     `TOKEN=$(curl -s ${facts.serverUrl}/proto.rpc.v1.AuthService/Authenticate ${json} ` +

@@ -12,7 +12,7 @@ export interface SiteSources {
 const TOP = /^([A-Z_]+|console\/README)\.md$/;
 
 /** Whether a file of the repository is a page of the site. */
-export function isPage(path: string): boolean {
+function isPage(path: string): boolean {
   return /^docs\/[^/]+\.md$/.test(path) || TOP.test(path);
 }
 

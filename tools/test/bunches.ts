@@ -133,7 +133,7 @@ Deno.test.afterAll(async () => {
  *
  * @param filter only tests with this text in their name run; marks have it, too.
  */
-export function entryText(
+function entryText(
   root: string,
   files: readonly string[],
   filter = "",

@@ -31,7 +31,7 @@ export function hotspotName(prefix: string, hostName: string): string {
 }
 
 /** There is no hotspot, and why; one sentence. */
-export class HotspotError extends Error {
+class HotspotError extends Error {
   override readonly name = "HotspotError";
 }
 

@@ -41,7 +41,7 @@ export function pointProperties(point: FakeAccessPoint | undefined): Record<stri
 }
 
 /** The bytes of a name. */
-export function bytesOf(ssid: string | Uint8Array): Uint8Array {
+function bytesOf(ssid: string | Uint8Array): Uint8Array {
   return typeof ssid === "string" ? new TextEncoder().encode(ssid) : ssid;
 }
 

@@ -192,7 +192,7 @@ function addressData(cidr: string): Record<string, Variant> {
 }
 
 /** As NetworkManager has it: the bytes of the address, in network order, as a number of this host. */
-export function ipv4Number(address: string): number {
+function ipv4Number(address: string): number {
   const bytes = Uint8Array.from(address.split(".").map(Number));
   return new DataView(bytes.buffer).getUint32(
     0,

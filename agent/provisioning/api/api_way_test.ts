@@ -7,7 +7,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { rejection } from "../../../shared/rpc/testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../../shared/config/agent_settings_testing.ts";
 import { FakeProvisioning, visibleNetwork } from "../fake_provisioning.ts";
 import { onlyFromHotspot } from "../hotspot_peers.ts";
 import { apiWay } from "./api_way.ts";

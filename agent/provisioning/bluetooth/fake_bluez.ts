@@ -23,7 +23,7 @@ import {
   PROPERTIES,
 } from "./gatt_names.ts";
 
-export const HCI = "/org/bluez/hci0";
+const HCI = "/org/bluez/hci0";
 type Objects = Record<string, Record<string, Record<string, Variant>>>;
 
 /** A phone as BlueZ names it. */

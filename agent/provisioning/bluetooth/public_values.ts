@@ -1,7 +1,7 @@
 import type { ProvisioningStatus, VisibleNetwork } from "../provisioning_port.ts";
 
 /** No attribute is longer (Bluetooth Core Specification, Vol 3 Part F 3.2.9). */
-export const MOST_BYTES = 512;
+const MOST_BYTES = 512;
 const SECURED = 0x80;
 
 /** One byte: bit 0 is configured, bit 1 is online. */

@@ -4,7 +4,7 @@ import { constants, createPublicKey, publicEncrypt } from "node:crypto";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../../shared/config/agent_settings_testing.ts";
 import type { NetworkSettings } from "../../../shared/config/agent_fields.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { connectSystemBus } from "../../dbus/dbus_connection.ts";

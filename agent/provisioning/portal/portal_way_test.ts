@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../../shared/config/agent_settings_testing.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeProvisioning, visibleNetwork } from "../fake_provisioning.ts";
 import { portalWay, type PortalWayOptions } from "./portal_way.ts";

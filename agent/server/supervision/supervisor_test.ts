@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../../shared/config/agent_settings_testing.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { type FakeChild, FakeProcesses } from "../../../shared/base/process/fake_processes.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";

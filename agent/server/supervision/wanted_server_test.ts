@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../../shared/config/agent_settings_testing.ts";
 import { serverCommand } from "./server_command.ts";
 import { type LaunchedServer, restartReason, wantedServer } from "./wanted_server.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../../shared/config/agent_settings_testing.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import { keepApplied } from "./keep_applied.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
-import { defaultAgentSettings } from "../../../shared/config/agent_settings.ts";
+import { defaultAgentSettings } from "../../../shared/config/agent_settings_testing.ts";
 import { AgentService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";

@@ -16,7 +16,7 @@ import type { UpdateEvent } from "./update_machine.ts";
 import { Updater } from "./updater.ts";
 
 /** A program that starts at once and is as healthy as the test says. */
-export class FakeSlot implements ProgramSlot {
+class FakeSlot implements ProgramSlot {
   /** What was done, in order. */
   readonly steps: string[] = [];
   health: Health = { is: "yes", why: "" };

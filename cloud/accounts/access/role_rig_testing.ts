@@ -39,7 +39,7 @@ export const CALLERS = [
  * Those whose rights follow from where the location stands: an owner of the location that it is in,
  * an owner of an organisation that it is shared with, and one of an organisation that it is not.
  */
-export const LOCATION_CALLERS = ["owner@outer", "owner@guest", "owner@elsewhere"] as const;
+const LOCATION_CALLERS = ["owner@outer", "owner@guest", "owner@elsewhere"] as const;
 export type CallerName = typeof CALLERS[number] | typeof LOCATION_CALLERS[number];
 
 /** How long a call may take that ends on its own. */

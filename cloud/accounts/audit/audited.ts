@@ -101,7 +101,7 @@ const MOST_VALUES = 20;
 const DEEPEST = 2;
 
 /** Ids and names in a request, as a JSON object. */
-export function targetOf(schema: DescMessage, message: Message): string {
+function targetOf(schema: DescMessage, message: Message): string {
   return JSON.stringify(told(schema, message, 0));
 }
 

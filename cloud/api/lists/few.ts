@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Entries of a list in a request that are taken, where the list has no bound of its own. */
-export const MOST_ENTRIES = 1_000;
+const MOST_ENTRIES = 1_000;
 
 /**
  * Refuses a list that is too long for one statement of the database, or to be gone through in one

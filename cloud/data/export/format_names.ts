@@ -1,5 +1,5 @@
 /** The forms in which readings are exported. */
-export const FORMATS = ["csv", "jsonl", "parquet"] as const;
+const FORMATS = ["csv", "jsonl", "parquet"] as const;
 export type ExportFormat = typeof FORMATS[number];
 
 export function isFormat(text: string): text is ExportFormat {

@@ -1,9 +1,5 @@
-import type { Selectable } from "kysely";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import type { DataSourcesTable } from "../../storage/database/data_schema.ts";
-
-export type SourceRow = Selectable<DataSourcesTable>;
 
 /** A method of a component, as a machine names it. */
 export interface CaptureMethod {

@@ -11,7 +11,7 @@ const LOOKED_AT = 10;
 export const STEPS_A_KEY = 3;
 
 /** The entry of a list that a step of a path means: by name or id, or by its place. */
-export function indexOf(list: readonly JsonValue[], step: string, work = ANY_WORK): number {
+function indexOf(list: readonly JsonValue[], step: string, work = ANY_WORK): number {
   return indexAmong(list, (item) => item, step, work);
 }
 

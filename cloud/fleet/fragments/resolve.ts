@@ -37,7 +37,7 @@ const MOST_INCLUDED_VALUES = 2 * MOST_CONFIG_VALUES;
 /** Steps of putting values in their places one by one, a fifth of a microsecond each. */
 const MOST_STEPS = 500_000;
 /** Entries that the lists of a resolved configuration may have. */
-export const MOST_ENTRIES = 50_000;
+const MOST_ENTRIES = 50_000;
 
 /** Whether a configuration includes anything. */
 export function hasFragments(config: JsonObject): boolean {

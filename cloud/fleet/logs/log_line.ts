@@ -19,7 +19,7 @@ export interface LogLine {
 }
 
 /** Longest text kept of a message or a stack, in characters. */
-export const LONGEST_TEXT = 64 * 1024;
+const LONGEST_TEXT = 64 * 1024;
 /** Longest JSON kept of a line's fields or its caller; longer ones are left out with a notice. */
 const LONGEST_JSON = 256 * 1024;
 const LONGEST_NAME = 512;

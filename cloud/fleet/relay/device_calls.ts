@@ -10,9 +10,9 @@ export const MOST_ANSWER_BYTES = 64 * 1024;
 /** Calls that a device has at a time; the others wait, and callers take turns. */
 export const MOST_AT_ONCE = 16;
 /** Calls of all callers that wait for one device. */
-export const MOST_WAITING = 512;
+const MOST_WAITING = 512;
 /** Their requests. Bytes. */
-export const MOST_WAITING_BYTES = 1024 * 1024;
+const MOST_WAITING_BYTES = 1024 * 1024;
 /** Calls of one caller that wait for one device. */
 export const MOST_OF_CALLER = 256;
 const MOST_TEXT = 1_000;

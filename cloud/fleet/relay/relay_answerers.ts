@@ -16,7 +16,7 @@ import { RelayedConnections } from "./relayed_connections.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** Connections to the devices of this cloud; each takes about 1 MB here. */
-export const MOST_CONNECTIONS = 256;
+const MOST_CONNECTIONS = 256;
 /** Those to the devices of one organisation. */
 const MOST_OF_ORGANIZATION = 64;
 /** Those to one device. */

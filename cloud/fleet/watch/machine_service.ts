@@ -39,7 +39,7 @@ export interface MachineServiceOptions {
   readonly clock: Clock;
 }
 
-export const KEEPALIVE_MS = 10_000;
+const KEEPALIVE_MS = 10_000;
 /** At each of so many signs of life in a row the database is asked all the same. */
 const LOOK_AT_KEEPALIVES = 6;
 

@@ -1,5 +1,6 @@
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { NO_TERMINAL, type Terminal } from "../../../shared/commands/output/terminal.ts";
+import type { Terminal } from "../../../shared/commands/output/terminal.ts";
+import { NO_TERMINAL } from "../../../shared/commands/output/terminal_testing.ts";
 import { runCommandLine } from "../../../shared/commands/run/run_command.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { cloudProgram } from "./cloud_program.ts";

@@ -60,7 +60,7 @@ export interface Digest {
 }
 
 /** A value as text from which {@link decodeValue} makes it again. */
-export function encodeValue(value: Value): string {
+function encodeValue(value: Value): string {
   if (value === null) return "n";
   if (typeof value === "bigint") return `i${value}`;
   if (typeof value === "number") return `r${value}`;
@@ -69,7 +69,7 @@ export function encodeValue(value: Value): string {
 }
 
 /** The value that {@link encodeValue} wrote. */
-export function decodeValue(text: string): Value {
+function decodeValue(text: string): Value {
   const rest = text.slice(1);
   switch (text[0]) {
     case "i":

@@ -15,7 +15,7 @@ export interface PairFacts {
 }
 
 /** A certificate and its key that cannot be used together. */
-export class TlsPairError extends Error {
+class TlsPairError extends Error {
   override readonly name = "TlsPairError";
 }
 

@@ -7,7 +7,7 @@ import { PLATFORMS } from "../../../shared/registry/platforms.ts";
 export const PROGRAMS: readonly Program[] = ["machine-server", "machine-agent"];
 
 /** What a release can have a file for. */
-export const RELEASE_PLATFORMS = PLATFORMS.filter((platform) => !platform.endsWith("any"));
+const RELEASE_PLATFORMS = PLATFORMS.filter((platform) => !platform.endsWith("any"));
 
 const LONGEST_NOTES = 10_000;
 const MOST_TAGS = 20;

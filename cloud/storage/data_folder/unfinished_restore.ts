@@ -5,7 +5,7 @@ import { join } from "node:path";
 export const UNFINISHED_RESTORE = "restore-unfinished";
 
 /** A restore into this folder was cut: what is in it must not be used. */
-export class UnfinishedRestoreError extends Error {
+class UnfinishedRestoreError extends Error {
   override readonly name = "UnfinishedRestoreError";
 }
 

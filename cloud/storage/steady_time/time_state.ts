@@ -7,7 +7,7 @@ export interface TimeState {
 }
 
 /** A clock that is off by less is corrected silently; so is a cloud that was off for a day. */
-export const JUMP_MS = 24 * 60 * 60_000;
+const JUMP_MS = 24 * 60 * 60_000;
 /** For so long another time has to be steady until it counts. */
 export const SETTLED_MS = 24 * 60 * 60_000;
 /** What a steady clock may differ between two looks. */

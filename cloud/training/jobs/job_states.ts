@@ -17,15 +17,6 @@ export const JOB_STATES: readonly TrainingState[] = [
   "canceled",
 ];
 
-export const JOB_EVENTS: readonly JobEvent[] = [
-  "start",
-  "requeue",
-  "complete",
-  "fail",
-  "cancel",
-  "canceled",
-];
-
 /** Every transition there is. What is not named does not happen. */
 const TRANSITIONS: Readonly<Record<JobEvent, Partial<Record<TrainingState, TrainingState>>>> = {
   start: { pending: "in_progress" },
@@ -40,11 +31,6 @@ const TRANSITIONS: Readonly<Record<JobEvent, Partial<Record<TrainingState, Train
 export const UNFINISHED_STATES: readonly TrainingState[] = ["pending", "in_progress", "canceling"];
 /** States that a job never leaves. */
 export const ENDED_STATES: readonly TrainingState[] = ["completed", "failed", "canceled"];
-
-/** The state after an event; undefined: the event does not happen in this state. */
-export function nextState(state: TrainingState, event: JobEvent): TrainingState | undefined {
-  return TRANSITIONS[event][state];
-}
 
 /** The state that an event leads to, and the states it can happen in. */
 export function transition(

@@ -3,7 +3,8 @@ import { Code } from "@connectrpc/connect";
 import { PackageType } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { failure } from "../../serve/cloud_testing.ts";
-import { JOB_EVENTS, JOB_STATES, nextState, transition } from "./job_states.ts";
+import { JOB_STATES, type transition } from "./job_states.ts";
+import { JOB_EVENTS, nextState } from "./job_states_testing.ts";
 import { actorOf, actorText } from "./jobs.ts";
 import { TrainingRig } from "./rig_testing.ts";
 

@@ -21,7 +21,7 @@ import { JobLogs, type LogBounds } from "./job_logs.ts";
 import { type NewJob, TrainingJobs } from "./jobs.ts";
 import { type ManagedWish, trainingService } from "./training_service.ts";
 
-export const TEST_CONTAINERS: readonly TrainingContainer[] = [
+const TEST_CONTAINERS: readonly TrainingContainer[] = [
   { key: "local", uri: "", framework: "python", description: "This host" },
   { key: "tf:2.16", uri: "registry.test/tf:2.16", framework: "tensorflow", description: "TF" },
 ];

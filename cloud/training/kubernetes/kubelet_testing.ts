@@ -26,7 +26,7 @@ export interface LogLine {
 export const CUT = "cut";
 
 /** What a container printed, and those who follow it. */
-export class ContainerLog {
+class ContainerLog {
   readonly lines: LogLine[] = [];
   readonly #readers = new Set<ReadableStreamDefaultController<Uint8Array>>();
   #nanoseconds = 0;

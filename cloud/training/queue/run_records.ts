@@ -27,7 +27,7 @@ export interface RunRecordsOptions {
  * A job's state does not allow what was to be written down: somebody has canceled it, or another
  * node has begun it again.
  */
-export class StateChangedError extends Error {
+class StateChangedError extends Error {
   override readonly name = "StateChangedError";
 }
 

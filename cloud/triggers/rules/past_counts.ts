@@ -24,7 +24,7 @@ export interface PastCounts {
 }
 
 /** Readings that are looked at; then the rest is left out. */
-export const MOST_READINGS = 100_000;
+const MOST_READINGS = 100_000;
 const LONGEST_MS = 2_000;
 const PAGE = 1_000;
 const WEEK_US = 7 * 24 * 3_600 * 1_000_000;

@@ -33,7 +33,7 @@ function datasetLine(metadata: BinaryMetadata, path: string): string {
 }
 
 /** A name within the archive, of the last piece of the id: letters, digits, `-`, `_` and `.`. */
-export function fileName({ binaryDataId, fileExt }: BinaryMetadata): string {
+function fileName({ binaryDataId, fileExt }: BinaryMetadata): string {
   const id = binaryDataId.split("/").at(-1) ?? "";
   return `data/${(id + fileExt).replaceAll(/[^\w.-]/g, "_").slice(0, 90)}`;
 }

@@ -1,13 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-export const EVENTS = [
-  "part_online",
-  "part_offline",
-  "part_data_ingested",
-  "conditional_data_ingested",
-  "conditional_logs_ingested",
-] as const;
-export type EventType = (typeof EVENTS)[number];
 export const DATA_TYPES = ["tabular", "binary", "file", "unspecified"] as const;
 export const LOG_LEVELS = ["error", "warn", "info"] as const;
 export const OPERATORS = ["gt", "gte", "lt", "lte", "eq", "neq", "regex"] as const;

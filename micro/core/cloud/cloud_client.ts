@@ -16,7 +16,7 @@ import { envelopeHead, Envelopes } from "../rpc/envelopes.ts";
 import { Code, type CodeName, RpcError, textOf } from "../rpc/errors.ts";
 
 /** Largest answer of the cloud: a configuration, mostly. Bytes. */
-export const MOST_ANSWER_BYTES = 96 * 1024;
+const MOST_ANSWER_BYTES = 96 * 1024;
 const CALL_TIMEOUT_MS = 20_000;
 /** A stream is dead when it is silent for so long; the cloud sends something each 10 s. */
 const SILENCE_MS = 30_000;

@@ -2,7 +2,7 @@ import { concat } from "../bytes/bytes.ts";
 import { fromUtf8 } from "../bytes/utf8.ts";
 
 /** Largest start line with headers, and largest line of a body in chunks. Bytes. */
-export const MOST_HEAD_BYTES = 8 * 1024;
+const MOST_HEAD_BYTES = 8 * 1024;
 const MOST_CHUNK_LINE_BYTES = 256;
 const EMPTY = new Uint8Array(0);
 

@@ -12,7 +12,7 @@ import type { Access, Caller } from "./access.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 /** Largest request of a caller who signed in, and of one who did not. Bytes. */
-export const MOST_REQUEST_BYTES = 32 * 1024;
+const MOST_REQUEST_BYTES = 32 * 1024;
 const MOST_SIGN_IN_BYTES = 4 * 1024;
 /** Calls that run at the same time. */
 const MOST_CALLS = 16;

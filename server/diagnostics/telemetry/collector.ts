@@ -2,7 +2,7 @@
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
 
 /** The collector's address cannot be read. */
-export class CollectorAddressError extends Error {
+class CollectorAddressError extends Error {
   override readonly name = "CollectorAddressError";
 }
 

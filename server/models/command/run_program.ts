@@ -26,7 +26,7 @@ export interface ProgramRun {
 }
 
 /** A program that gave no output that counts. One line: which, why, what it said. */
-export class ProgramError extends Error {
+class ProgramError extends Error {
   override readonly name = "ProgramError";
 }
 

@@ -9,7 +9,7 @@ import { gpioMotorModel } from "../motor/motor_models.ts";
 import { construct, testEnvironment } from "../testing.ts";
 
 /** Attributes of a board with the motors `left` and `right`, 200 ticks and 200 RPM each. */
-export const ROVER_BOARD = {
+const ROVER_BOARD = {
   digital_interrupts: ["la", "lb", "ra", "rb"].map((name, at) => ({ name, pin: String(20 + at) })),
   motors: [
     { name: "left", pwm: 1, dir: 2, encoder_a: 20, encoder_b: 21 },

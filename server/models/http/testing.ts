@@ -8,7 +8,7 @@ export interface TestSite {
 }
 
 /** Starts one on a free port. */
-export function testSite(answer: (request: Request) => Response | Promise<Response>): TestSite {
+function testSite(answer: (request: Request) => Response | Promise<Response>): TestSite {
   const requests: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
     const { pathname, search } = new URL(request.url);

@@ -2,7 +2,7 @@
 const MOST_HEAD = 1_024;
 
 /** A stream of frames is not what it has to be. */
-export class BrokenStreamError extends Error {
+class BrokenStreamError extends Error {
   override readonly name = "BrokenStreamError";
 }
 

@@ -20,7 +20,7 @@ export interface RunningModelOptions {
 }
 
 /** The model file cannot be used; the message says what to do. */
-export class ModelFileError extends Error {
+class ModelFileError extends Error {
   override readonly name = "ModelFileError";
 }
 

@@ -15,7 +15,7 @@ const EXCEPTIONS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Registers of two bytes that a value takes; 1 for a bit. */
-export function width({ kind, data_type = "uint16" }: ModbusRegister): number {
+function width({ kind, data_type = "uint16" }: ModbusRegister): number {
   return (kind === "holding" || kind === "input") && data_type?.endsWith("32") ? 2 : 1;
 }
 

@@ -116,7 +116,7 @@ function turning(error: number, turnSpeed: number, pollMs: number): number {
 }
 
 /** From one heading to another, -180 to 180. */
-export function difference(to: number, from: number): number {
+function difference(to: number, from: number): number {
   return ((to - from + 540) % 360 + 360) % 360 - 180;
 }
 

@@ -8,7 +8,7 @@ export interface Page<T> {
 }
 
 /** All has been played. */
-export class EndOfRecordingError extends Error {
+class EndOfRecordingError extends Error {
   override readonly name = "EndOfRecordingError";
   constructor() {
     // The words by which programs of the family know it.

@@ -55,7 +55,7 @@ export class Cameras {
 export const DEPTH_MIME_TYPE = "image/vnd.viam.dep";
 
 /** The first image of colours that a camera gives. */
-export async function imageOf(camera: Camera, name: string, call: CallContext): Promise<Image> {
+async function imageOf(camera: Camera, name: string, call: CallContext): Promise<Image> {
   if (!camera.getImages) {
     throw new ConnectError(`camera ${name} gives no images`, Code.FailedPrecondition);
   }

@@ -35,7 +35,7 @@ const STABLE_MS = 60_000;
 /** All resources of a module have so long together to be removed before its process is ended. */
 export const REMOVE_ALL_MS = 20_000;
 /** From TERM to KILL. */
-export const STOP_GRACE_MS = 20_000;
+const STOP_GRACE_MS = 20_000;
 /** Of failures in a row that are the same so many are one in the log: about one each minute. */
 const TOLD_EVERY = 15;
 

@@ -12,7 +12,7 @@ import type { InstalledPackage, PackageStore } from "./package_store.ts";
 import { PACKAGE_TYPES } from "./package_types.ts";
 
 /** A part of an archive that nothing was added to for so long is given up. Milliseconds. */
-export const PART_KEPT_MS = 72 * 3_600_000;
+const PART_KEPT_MS = 72 * 3_600_000;
 
 export interface HousekeepingOptions {
   readonly layout: PackageLayout;

@@ -1,7 +1,7 @@
 /** Which of the server's environment variables continue to the programs that it starts. */
 
 /** Names of more variables to pass on, with commas between; `*` at the end stands for anything. */
-export const PASS_VARIABLE = "MACHINE_PASS_ENV";
+const PASS_VARIABLE = "MACHINE_PASS_ENV";
 
 /** What programs need to run at all, and what says how the host is set up. */
 const PASSED = new Set([

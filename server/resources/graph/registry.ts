@@ -82,7 +82,7 @@ export type ModelLookup =
   | { readonly problem: string };
 
 /** No registered model fits an entry of the configuration, or its module does not run. */
-export class UnknownModelError extends Error {
+class UnknownModelError extends Error {
   override readonly name = "UnknownModelError";
 }
 

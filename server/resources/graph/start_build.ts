@@ -8,7 +8,7 @@ import type { Resource } from "./resource.ts";
 import type { TargetNode } from "./target.ts";
 
 /** A constructor did not end in time. */
-export class BuildTimeoutError extends Error {
+class BuildTimeoutError extends Error {
   override readonly name = "BuildTimeoutError";
 }
 

@@ -7,7 +7,7 @@ const TRUE: Value = valueOf({ case: "boolValue", value: true });
 const FALSE: Value = valueOf({ case: "boolValue", value: false });
 
 /** One JSON value as `google.protobuf.Value`. */
-export function toValue(value: JsonValue): Value {
+function toValue(value: JsonValue): Value {
   switch (typeof value) {
     case "number":
       return valueOf({ case: "numberValue", value });

@@ -15,7 +15,7 @@ export class JobRefusedError extends Error {
 }
 
 /** The child ended, or was killed, before it answered. */
-export class JobChildError extends Error {
+class JobChildError extends Error {
   override readonly name = "JobChildError";
 }
 

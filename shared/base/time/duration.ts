@@ -16,7 +16,7 @@ const LONGEST_NS = 2 ** 63;
 const PART = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 
 /** A text that is not a duration; the message quotes it and shows the form. */
-export class DurationError extends Error {
+class DurationError extends Error {
   override readonly name = "DurationError";
 }
 

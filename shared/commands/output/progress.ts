@@ -48,7 +48,7 @@ export function progressBar(
 }
 
 /** `[#####     ]  50 %  1.0 of 2.0 MiB`. */
-export function progressText(bytes: number, total: number | undefined): string {
+function progressText(bytes: number, total: number | undefined): string {
   if (total === undefined || total <= 0) return `${mib(bytes)} MiB`;
   const share = Math.min(1, bytes / total);
   const full = Math.floor(share * WIDTH);

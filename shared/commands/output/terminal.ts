@@ -14,16 +14,6 @@ export interface Terminal {
   draw(text: string): void;
 }
 
-/** No terminal at all: a file or a pipe. */
-export const NO_TERMINAL: Terminal = {
-  isOutput: false,
-  isInput: false,
-  isError: false,
-  columns: undefined,
-  colours: false,
-  draw: () => {},
-};
-
 /** What this process is attached to. `NO_COLOR` (any text) and `TERM=dumb` turn colours off. */
 export function systemTerminal(env: (name: string) => string | undefined): Terminal {
   const isOutput = Deno.stdout.isTerminal();

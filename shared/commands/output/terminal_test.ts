@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mayColour, NO_TERMINAL, paint } from "./terminal.ts";
+import { mayColour, paint } from "./terminal.ts";
+import { NO_TERMINAL } from "./terminal_testing.ts";
 
 Deno.test("mayColour() is for terminals alone, without NO_COLOR and TERM=dumb", () => {
   const cases: [isTerminal: boolean, env: Record<string, string>, may: boolean][] = [

@@ -79,11 +79,11 @@ export const addFlags = {
   ...rolloutFlags,
 } as const satisfies FlagTable;
 
-export const listFlags = {
+const listFlags = {
   "binary": { ...binaryFlag, required: false, doc: "Only those of this program." },
 } as const satisfies FlagTable;
 
-export const removeFlags = {
+const removeFlags = {
   "binary": binaryFlag,
   "version": versionFlag,
   "platform": {

@@ -24,7 +24,7 @@ import {
   FrameType,
   PREFACE,
 } from "../h2/frames.ts";
-import { encodeHeaders } from "../h2/hpack.ts";
+import { encodeHeaders } from "../h2/hpack_testing.ts";
 import { Http2Channel } from "./http2_channel.ts";
 import { framed } from "./grpc_frames.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";

@@ -2,7 +2,8 @@
 import type { HeaderList } from "./fields.ts";
 import { encodeFrame, Flag, FrameCutter, FrameType, PREFACE, type Setting } from "./frames.ts";
 import { encodeSettings } from "./frames.ts";
-import { encodeHeaders, HpackDecoder } from "./hpack.ts";
+import { HpackDecoder } from "./hpack.ts";
+import { encodeHeaders } from "./hpack_testing.ts";
 import { ServedConnection } from "./served_connection.ts";
 import type { RequestReceiver, ServedStream } from "./served_stream.ts";
 import type { WritableSocket } from "./socket.ts";
@@ -11,7 +12,7 @@ import type { SeenFrame } from "./peer_testing.ts";
 import { until } from "./wait_testing.ts";
 
 /** What the server's side saw of a request. */
-export class SeenRequest implements RequestReceiver {
+class SeenRequest implements RequestReceiver {
   bytes = 0;
   completions = 0;
   readonly failures: StreamFailure[] = [];

@@ -12,7 +12,7 @@ import {
   MAX_31_BITS,
   Setting,
 } from "./frames.ts";
-import { encodeHeaders } from "./hpack.ts";
+import { encodeHeaders } from "./hpack_testing.ts";
 import { STREAM_WINDOW } from "./stream.ts";
 
 const { data, headers, rstStream, ping, windowUpdate } = FrameType;

@@ -3,7 +3,7 @@ import { H2Connection } from "./connection.ts";
 import type { HeaderList } from "./fields.ts";
 import { ANSWER_HEADERS, FakePeer, SeenAnswer } from "./peer_testing.ts";
 import { encodeFrame, encodeSettings, ErrorCode, Flag, FrameType, PREFACE } from "./frames.ts";
-import { encodeHeaders } from "./hpack.ts";
+import { encodeHeaders } from "./hpack_testing.ts";
 import { BLOCK } from "./connection_testing.ts";
 import { FakeClient } from "./client_testing.ts";
 

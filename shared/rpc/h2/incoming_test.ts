@@ -9,7 +9,7 @@ import {
   FrameType,
   ProtocolError,
 } from "./frames.ts";
-import { encodeHeaders } from "./hpack.ts";
+import { encodeHeaders } from "./hpack_testing.ts";
 import { Incoming, type IncomingEvents } from "./incoming.ts";
 
 const SETTINGS = encodeSettings([]);

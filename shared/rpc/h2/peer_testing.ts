@@ -10,7 +10,7 @@ import {
   PREFACE,
   type Setting,
 } from "./frames.ts";
-import { encodeHeaders } from "./hpack.ts";
+import { encodeHeaders } from "./hpack_testing.ts";
 import type { ByteSocket } from "./socket.ts";
 import type { StreamFailure, StreamReceiver } from "./stream.ts";
 import { until } from "./wait_testing.ts";

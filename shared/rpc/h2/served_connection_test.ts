@@ -10,7 +10,7 @@ import {
   PREFACE,
   Setting,
 } from "./frames.ts";
-import { encodeHeaders } from "./hpack.ts";
+import { encodeHeaders } from "./hpack_testing.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
 import { MOST_STREAMS } from "./served_connection.ts";
 import { REQUEST_WINDOW, type ServedStream } from "./served_stream.ts";

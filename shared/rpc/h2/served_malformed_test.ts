@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { HeaderList } from "./fields.ts";
 import { encodeFrame, encodeNumberFrame, ErrorCode, Flag, FrameType } from "./frames.ts";
-import { encodeHeaders } from "./hpack.ts";
+import { encodeHeaders } from "./hpack_testing.ts";
 import { MOST_WAITING_BYTES, type ServedConnection } from "./served_connection.ts";
 import type { ServedStream } from "./served_stream.ts";
 import { FakeClient } from "./client_testing.ts";

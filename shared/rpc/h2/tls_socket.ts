@@ -10,7 +10,7 @@ export interface TlsSocketOptions {
 const CONNECT_MS = 15_000;
 
 /** There is something, but nobody who speaks HTTP/2 over TLS in time. */
-export class NoHttp2Error extends Error {
+class NoHttp2Error extends Error {
   override readonly name = "NoHttp2Error";
 }
 

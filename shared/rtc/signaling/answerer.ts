@@ -8,7 +8,7 @@ import { answerCall } from "./answered_call.ts";
 /** Streams that wait for a call. */
 const WAITING_STREAMS = 2;
 /** Calls that are being answered at once; while there are so many, no more are waited for. */
-export const MOST_UNDER_WAY = 16;
+const MOST_UNDER_WAY = 16;
 const RECONNECT_MS = { minMs: 1_000, maxMs: 30_000 };
 /** A stream that was open for so long has worked. */
 const WORKED_MS = 10_000;

@@ -59,7 +59,7 @@ export class FakePeers implements RtcPeers {
   }
 }
 
-export class FakePeer implements RtcPeer {
+class FakePeer implements RtcPeer {
   readonly opened: Promise<void>;
   readonly closed: Promise<string>;
   /** The texts of the candidates of the peer, in order. */

@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import { TransferError } from "./transfer_error.ts";
 
 /** So much stays free for everything else: logs, databases, the system. Bytes. */
-export const DISK_FLOOR_BYTES = 10_000_000;
+const DISK_FLOOR_BYTES = 10_000_000;
 
 export class DiskSpace {
   /**

@@ -83,7 +83,7 @@ export function signedComment(signature: Uint8Array, comment: string): Buffer {
 }
 
 /** A key's id as minisign prints it: little-endian. */
-export function shown(id: string): string {
+function shown(id: string): string {
   return Buffer.from(id, "hex").reverse().toString("hex").toUpperCase();
 }
 

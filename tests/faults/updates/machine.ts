@@ -30,7 +30,7 @@ import { Backoff } from "../../../shared/base/time/backoff.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 
 /** Times that make an update short enough for a test of each of its moments. */
-export const SHORT: UpdateLimits = {
+const SHORT: UpdateLimits = {
   failedStarts: 3,
   interruptions: 10,
   trialMs: 60,

@@ -92,7 +92,7 @@ export async function makeRpmPackage(
 }
 
 /** What `rpmbuild` makes a package of; the files lie in the folder that the macro `_files` names. */
-export function rpmSpec(
+function rpmSpec(
   program: string,
   { version, time }: Pick<PackageOptions, "version" | "time">,
   contents: PackageContents,

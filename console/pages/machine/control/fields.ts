@@ -47,7 +47,7 @@ const INTEGERS: ReadonlySet<ScalarType> = new Set([
 ]);
 
 /** Which field of a request names the resource. */
-export function nameField(input: DescMessage): DescField | undefined {
+function nameField(input: DescMessage): DescField | undefined {
   const names = ["name", "board_name", "controller"];
   return names.map((name) => input.fields.find((each) => each.name === name)).find(Boolean);
 }
