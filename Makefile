@@ -45,7 +45,7 @@ setup:
 
 # The demo starts the programs itself and ends them at Ctrl-C; make gets the signal too and waits.
 run:
-	@tools/setup.sh programs $(if $(findstring --binaries,$(ARGS)),,machine-agent machine-server)
+	@tools/setup.sh programs $(if $(findstring --binaries,$(ARGS)),,machine-cloud machine-agent machine-server)
 	@$(DENO) run -A $(FROZEN) --quiet tools/run/main.ts $(ARGS)
 
 console: setup

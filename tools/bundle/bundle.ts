@@ -43,6 +43,8 @@ export interface BundleOptions {
    * all and keep their text. Not for `deno compile`, which takes in what it sees. Default false.
    */
   hidesImports?: boolean;
+  /** Resolves when the assets are there; meanwhile the modules are made. Default: they are. */
+  assetsThere?: Promise<unknown>;
 }
 
 /**
@@ -67,6 +69,7 @@ async function bundle(program: Program, options: BundleOptions): Promise<void> {
   } finally {
     await stop();
   }
+  await options.assetsThere;
   for (const { from, as, files } of program.assets) {
     if (files) await copyRenamed(join(root, from), join(outDir, as), files);
     else await copyAssets(join(root, from), join(outDir, as));
@@ -179,6 +182,7 @@ export async function bundleForHost(
   program: Program,
   root: string,
   stamp: BuildStamp,
+  assetsThere: Promise<unknown> = Promise.resolve(),
 ): Promise<string> {
   const outDir = join(root, ".tools", "bundle", program.name);
   await Deno.mkdir(outDir, { recursive: true });
@@ -186,7 +190,7 @@ export async function bundleForHost(
   try {
     // Sources changed while we read them are newer than this, so the next start bundles again.
     await Deno.writeTextFile(join(work, "stamp"), `${stamp.version} ${stamp.commit}\n`);
-    await bundle(program, { root, outDir: work, stamp, hidesImports: true });
+    await bundle(program, { root, outDir: work, stamp, hidesImports: true, assetsThere });
     await Deno.copyFile(addonFile(root, hostAddonPlatform()), join(work, ADDON));
     const modules = await bundleModules(work);
     await moveInto(work, outDir);
