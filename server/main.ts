@@ -166,7 +166,7 @@ async function serve(
   return 0;
 }
 
-/** A start that is nearly through is awaited, so that it is ended in order. */
+/** A start that is nearly through is awaited, so that it shuts down in order. */
 async function graceFor<T>(starting: Promise<T>): Promise<T | undefined> {
   return await Promise.race([
     starting,

@@ -43,7 +43,7 @@ export interface DeviceConfigPollOptions {
   readonly random?: () => number;
 }
 
-/** A question is given up after this. Fixed by the protocol's agents. */
+/** The call's deadline. Fixed by the protocol's agents. */
 const QUESTION_TIMEOUT_MS = 15_000;
 /** No cloud is queried more often, whatever interval it names. */
 const SHORTEST_INTERVAL_MS = 5_000;

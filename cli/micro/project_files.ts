@@ -45,7 +45,7 @@ function makefile({ name, sources }: ProjectNames): string {
 
 # A checkout of the sources of machine-micro-server.
 SOURCES ?= ${sources}
-# linux-x64, linux-arm64, linux-armv7 or all; empty: this computer.
+# linux-x64, linux-arm64, linux-armv7 or all; empty: this host.
 TARGET ?=
 # Private key that signs an update; empty: not signed.
 KEY ?=

@@ -91,7 +91,7 @@ function answerTo(url: URL, state: string, came: (query: URLSearchParams) => voi
 }
 
 /**
- * Signs in by a short code that the person types in a browser of any computer (RFC 8628).
+ * Signs in by a short code that the person types in a browser of any host (RFC 8628).
  *
  * @throws {Error} when the person refuses or takes too long; {ConnectError} of the cloud
  */

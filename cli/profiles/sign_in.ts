@@ -112,7 +112,7 @@ function toProfile(place: Place, signedIn: SignedIn): SessionProfile {
   };
 }
 
-/** Ends a person's session. @returns why it could not be ended, as a sentence; undefined: it is over */
+/** Ends a person's session. @returns why that failed, as a sentence; undefined: it is over */
 export async function endSession(
   deps: Pick<SignInDeps, "connect">,
   profile: SessionProfile,

@@ -13,7 +13,7 @@ import { readModelPackage } from "./model_package.ts";
 /**
  * Runs one model on one image, both from standard input, and ends. It stands apart from the
  * cloud because the model is somebody else's: it may take all memory or continue endlessly, and it
- * runs in WebAssembly in a process that has given up its rights to files, network and programs.
+ * runs in WebAssembly in a process that has dropped its rights to files, network and programs.
  */
 export async function runInferenceProcess(): Promise<void> {
   // Images are decoded by libraries that are loaded now, as files cannot be read later.

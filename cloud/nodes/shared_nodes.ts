@@ -19,7 +19,7 @@ export interface SharedNodesOptions {
 const BEAT_EVERY_MS = 1_500;
 /** Others see within 10 seconds that a node died: this, a beat of theirs, and what it takes. */
 const DEAD_AFTER_MS = 7_000;
-/** A beat that takes longer is given up, with its connection. */
+/** A heartbeat that takes longer is cancelled, with its connection. */
 const BEAT_LIMIT_MS = 4_000;
 /** How long messages stay for a node that is cut off. */
 const KEEP_MESSAGES_MS = 10 * 60_000;

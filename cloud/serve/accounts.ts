@@ -145,7 +145,7 @@ export function openAccounts(options: AccountsOptions) {
       const chores = [() => failures.write(), () => sessions.writeSeen()];
       await keepSwept(chores, { clock, log, signal });
     },
-    /** For one node: ends sessions whose time is over and forgets old entries. */
+    /** For one node: ends sessions that have expired and forgets old entries. */
     async sweep(signal: AbortSignal): Promise<void> {
       const { cautious } = options.time;
       const chores = [

@@ -56,7 +56,7 @@ export interface NotificationsOptions extends NotificationSettings {
   readonly clock: Clock;
   /** By it things are too old to be kept. */
   readonly cautious: Clock;
-  /** By it no notification is given up too early. */
+  /** By it no notification expires too early. */
   readonly strict: Clock;
   readonly random: Random;
   readonly log: Logger;

@@ -26,7 +26,7 @@ type Method = (request: never, context: never) => unknown;
  * a cloud that never trains does not pay for it.
  */
 export class Training {
-  /** Files of runs on other computers. */
+  /** Files of runs on other hosts. */
   readonly exchange: Exchange;
   readonly #logs: JobLogs;
   #loaded: Promise<LoadedTraining> | undefined;

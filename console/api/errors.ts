@@ -86,7 +86,7 @@ export function isTimeout(error: unknown): boolean {
   return ConnectError.from(error).code === Code.DeadlineExceeded;
 }
 
-/** The call was given up by this page. */
+/** This page cancelled the call. */
 export function isCancelled(error: unknown): boolean {
   return ConnectError.from(error).code === Code.Canceled ||
     (error instanceof DOMException && error.name === "AbortError");

@@ -12,7 +12,7 @@ import { sharedFetch } from "./shared_fetch.ts";
 /** Where the token of an API key is kept: as long as the tab is open. People have a cookie instead. */
 const KEPT_TOKEN = "machine-cloud.token";
 const KEPT_KEY_ID = "machine-cloud.key-id";
-/** A call that takes longer is given up. Streams have no deadline. */
+/** The deadline of a call. Streams have no deadline. */
 const DEADLINE_MS = 20_000;
 
 /** Who looks at the console. */

@@ -35,7 +35,7 @@ export async function upload<I extends DescMessage, O extends DescMessage>(
     const failed = (message: string, code: Code) => () => reject(new ConnectError(message, code));
     request.onload = () => resolve();
     request.onerror = failed("the upload was cut; send it again", Code.Unavailable);
-    request.onabort = failed("the upload was given up", Code.Canceled);
+    request.onabort = failed("the upload was aborted", Code.Canceled);
     request.upload.onprogress = ({ loaded, total }) => progress(total > 0 ? loaded / total : 0);
   });
   request.open("POST", `/${method.parent.typeName}/${method.name}`);

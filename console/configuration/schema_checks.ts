@@ -22,7 +22,7 @@ const endless = new WeakSet<JsonSchema>();
 
 /**
  * What is wrong with a value by a schema that anybody may have written: checked in a worker, which
- * is ended when it takes longer than two seconds.
+ * is terminated when it takes longer than two seconds.
  *
  * @returns undefined when it took too long; the schema isn't tried again.
  */

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { fileAt, filesBelow, type FoundFile, isCapture, isInProgress } from "./capture_folder.ts";
 
-/** The reason next to a file that was given up. */
+/** The reason next to a file that failed permanently. */
 const REASON = ".reason.txt";
 /** At most so many are looked at together; the others come with the next time. */
 const MOST_FILES = 5_000;

@@ -218,7 +218,7 @@ export const reasons = {
     "ein LIMIT.",
   ],
   QUERY_SLOW: [
-    "The query took longer than {seconds} s and was ended. Narrow it: name a component_name, and a " +
+    "The query took longer than {seconds} s and was cancelled. Narrow it: name a component_name, and a " +
     "span of received_us (microseconds since 1970).",
     "Die Abfrage dauerte länger als {seconds} s und wurde beendet. Grenzen Sie sie ein: Nennen Sie " +
     "component_name und eine Spanne von received_us (Mikrosekunden seit 1970).",

@@ -130,7 +130,7 @@ Deno.test("RpcServer carries a bidirectional stream, its order and its error", a
   });
 });
 
-Deno.test("RpcServer goes no further with a call whose time was over before it was let in", async () => {
+Deno.test("RpcServer goes no further with a call whose deadline was exceeded before it was let in", async () => {
   const letIn = Promise.withResolvers<void>();
   const begun: string[] = [];
   const ended: string[] = [];

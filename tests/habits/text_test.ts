@@ -74,6 +74,7 @@ const COINED: Readonly<Record<string, string>> = {
   "borne": "tolerated",
   "for ever": "permanently",
   "(this|its) computer": "this host",
+  "time (is|was) over": "deadline exceeded, expired",
 };
 const COINED_WORD = new RegExp(`\\b(${Object.keys(COINED).join("|")})\\b`, "i");
 

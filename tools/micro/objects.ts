@@ -147,7 +147,7 @@ export class Objects {
   }
 
   /**
-   * Writes `bytecode.h` of the script, and `table_entries.h`; this target is the computer's own. Gives its size.
+   * Writes `bytecode.h` of the script, and `table_entries.h`; this target is the host's own. Gives its size.
    *
    * @param lean for little memory: with short names, and stacks without lines
    */
@@ -180,7 +180,7 @@ export class Objects {
   }
 
   async #compile(source: string, object: string, flags: readonly string[]): Promise<void> {
-    // Renamed when done, so that a build that was ended leaves no half one.
+    // Renamed when done, so that a build that was killed leaves no half one.
     const fresh = `${object}.${crypto.randomUUID()}.o`;
     await this.#options.toolchain.compile([...COMMON, ...flags, "-c", source, "-o", fresh]);
     await Deno.rename(fresh, object);

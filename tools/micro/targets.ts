@@ -12,7 +12,7 @@ export interface MicroTarget {
 export const MICRO_TARGETS: readonly MicroTarget[] = [
   {
     name: "linux-x64",
-    // Not what the computer that compiles happens to have.
+    // Not what the host that compiles happens to have.
     compiler: ["-target", "x86_64-linux-musl", "-mcpu=x86_64"],
     platform: "linux/amd64",
   },

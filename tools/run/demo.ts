@@ -44,7 +44,7 @@ export class Demo {
   readonly #options: RunOptions;
   readonly #root: string;
   readonly #runner: ProcessRunner;
-  /** What is to be ended. */
+  /** What is to be stopped. */
   readonly #parts: Part[] = [];
   /** All that were started. */
   readonly #started: Part[] = [];

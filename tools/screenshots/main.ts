@@ -75,7 +75,7 @@ const SHOTS: Readonly<Record<string, Shot>> = {
       await page.getByRole("application", { name: /frames? in space/ }).waitFor();
     },
   },
-  // Lines of the agent hold paths of the computer.
+  // Lines of the agent hold paths of the host.
   logs: { path: machine("/logs?source=rdk"), ready: text("configuration applied") },
   health: {
     path: machine("/health"),

@@ -43,7 +43,7 @@ import {
   withTimes,
 } from "./times.ts";
 
-/** After this a run that hangs is ended and counts as failed. */
+/** After this a run that hangs is killed and counts as failed. */
 const LIMIT_MS = 40 * 60_000;
 const TIMES = join(ROOT, ".tools", "test_times.md");
 const PAGE = join(ROOT, "docs", "testing.md");

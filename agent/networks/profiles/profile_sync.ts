@@ -32,7 +32,7 @@ export interface ProfileSyncOptions {
 const CONFIRM_MS = 60_000;
 /** NetworkManager goes back automatically when nobody kept the change until then. */
 const CHECKPOINT_S = CONFIRM_MS / 1_000 + 30;
-/** A change that the agent, or the host, did not survive so often is given up. */
+/** A change that the agent, or the host, did not survive so often is abandoned. */
 const MOST_ATTEMPTS = 3;
 /** NMDeviceState: there is a carrier, and nothing is connected. */
 const DISCONNECTED = 30;

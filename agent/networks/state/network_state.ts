@@ -88,7 +88,7 @@ export type NetworkEffect =
   /** Takes down the hotspot and every way to provision. */
   | { readonly type: "stop-provisioning" }
   | { readonly type: "try"; readonly label: string }
-  /** The network that is tried is given up. */
+  /** The attempt to join a network is abandoned. */
   | { readonly type: "give-up"; readonly label: string }
   /** Connects and writes what a person gave. */
   | { readonly type: "apply" }

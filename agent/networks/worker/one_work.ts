@@ -4,7 +4,7 @@ import { linkedController } from "../../../shared/base/time/linked_controller.ts
 export class OneWork {
   #running: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 
-  /** @param onError gets what `run` throws unless it was ended. */
+  /** @param onError gets what `run` throws unless it was aborted. */
   async start(
     run: (signal: AbortSignal) => Promise<void>,
     signal: AbortSignal,

@@ -59,7 +59,7 @@ export const isRunning = (state: ServerState): state is Running => state.kind ==
 /**
  * Whether the server, and with it the agent, may be restarted now. The running server decides: it
  * knows its maintenance sensor and whether it applies a configuration. One that gives no answer
- * has not said yes; when it stays silent it is ended by supervision, and that is all.
+ * has not said yes; when it stays silent it is killed by supervision, and that is all.
  */
 export class MaintenanceWindow {
   /** Set at each answer, or lack of one. */
@@ -72,7 +72,7 @@ export class MaintenanceWindow {
     this.#options = options;
   }
 
-  /** Queries the running server every 10 s; one that hangs is ended. */
+  /** Queries the running server every 10 s; one that hangs is killed. */
   async run(signal: AbortSignal): Promise<void> {
     const { supervisor, clock } = this.#options;
     signal.addEventListener("abort", () => this.#ended.abort(), { once: true });

@@ -26,7 +26,7 @@ export interface Stopping {
   readonly failures: number;
   readonly then: "stay" | "start" | "back-off";
 }
-/** It ended on its own or was ended because it hung; the next start waits. */
+/** It exited or was killed because it hung; the next start waits. */
 export interface BackingOff {
   readonly kind: "backing-off";
   readonly failures: number;

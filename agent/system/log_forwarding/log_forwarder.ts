@@ -54,7 +54,7 @@ const RETRY = { minMs: 1_000, maxMs: 60_000 };
 const WORKS_AFTER_MS = 60_000;
 const END_GRACE_MS = 2_000;
 const LOOK_FOR_ROOM_MS = 500;
-/** After so long without room journalctl is ended: it would keep files that journald has removed. */
+/** After so long without room journalctl is killed: it would keep files that journald has removed. */
 const LONGEST_PAUSE_MS = 60_000;
 /** Lines are queued together, and committed together: so many keep nobody waiting. */
 const MOST_TAKEN = 100;
@@ -181,7 +181,7 @@ export class LogForwarder {
 
   #isPaused = false;
 
-  /** Until there is room again; a journalctl that waits too long is ended and started later. */
+  /** Until there is room again; a journalctl that waits too long is killed and started later. */
   async #pause(queue: ForwardingQueue, child: ChildProcess, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();

@@ -68,7 +68,7 @@ async function tryOnce<Wanted>(
   }
 }
 
-/** Until the settings request something else, or the time is over. */
+/** Until the settings request something else, or its deadline is exceeded. */
 async function anotherIsWanted<Wanted>(
   { changes, wanted }: KeepAppliedOptions<Wanted>,
   key: string | undefined,

@@ -15,7 +15,7 @@ const DAY_MS = 24 * 3_600_000;
 const FILE_KEPT_MS = 30 * DAY_MS;
 /** So many versions of a program are kept in addition to those in use. */
 const FILES_KEPT = 3;
-/** A partial file that nothing was added to for so long is given up. */
+/** A partial file that nothing was added to for so long is deleted. */
 const PART_KEPT_MS = 3 * DAY_MS;
 /** Memories of addresses and refusals that nobody requested. */
 const MEMORY_KEPT_MS = 180 * DAY_MS;

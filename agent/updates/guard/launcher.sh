@@ -18,13 +18,13 @@ pass_on() {
   [ -z "$agent" ] || kill -s "$1" "$agent" 2>/dev/null
 }
 
-# Ends a version on trial whose time is over: asks first, then forces.
+# Stops a version on trial whose deadline is exceeded: asks first, then forces.
 watch_trial() {
   while kill -0 "$agent" 2>/dev/null; do
     left=$("$bin/machine-agent-guard" --remaining 2>/dev/null)
     [ -n "$left" ] || return
     if [ "$left" -eq 0 ]; then
-      echo "machine-agent-launcher: the trial's time is over" >&2
+      echo "machine-agent-launcher: the trial's deadline is exceeded" >&2
       kill -s TERM "$agent" 2>/dev/null
       waited=0
       while kill -0 "$agent" 2>/dev/null; do

@@ -142,7 +142,7 @@ remaining() {
 }
 
 # A new version that neither proves itself nor ends must not stay: lets systemd come back here when
-# the time is over. A timer that is there from a start before holds the same moment. The unit of the
+# the deadline is exceeded. A timer that is there from a start before holds the same moment. The unit of the
 # service names itself in the variable.
 arm_timer() {
   [ -n "${MACHINE_AGENT_SERVICE:-}" ] && command -v systemd-run >/dev/null 2>&1 || return

@@ -74,7 +74,7 @@ const ROWS: readonly Row[] = [
     starts: 2,
   },
   {
-    name: "the time is over",
+    name: "the deadline is exceeded",
     given: [onTrial, started, boot("boot-1", 700)],
     inUse: "old",
     reason: /within 600 seconds/,
@@ -288,7 +288,7 @@ for (const shell of await shells()) {
     assert.match(new TextDecoder().decode(stderr), /cannot find the agent's folder/);
   });
 
-  Deno.test(`start_guard.sh (${shell.name}) lets systemd come back when a trial's time is over`, async () => {
+  Deno.test(`start_guard.sh (${shell.name}) lets systemd come back when a trial's deadline is exceeded`, async () => {
     await using bench = await GuardBench.create(shell);
     const record = join(bench.dir, "calls");
     for (const name of ["systemd-run", "systemctl"]) {

@@ -79,7 +79,7 @@ export async function readTrial(dir: string): Promise<Trial | "damaged" | undefi
 }
 
 /**
- * Ends a trial: the version in use is trusted from now on, or the plan is given up before the link
+ * Ends a trial: the version in use is trusted from now on, or the plan is abandoned before the link
  * was replaced. Without a trial it does nothing.
  *
  * @throws {FileError} the trial is then still on.

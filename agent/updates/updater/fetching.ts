@@ -114,7 +114,7 @@ export class Fetching {
     await orders.news(signal);
   }
 
-  /** Undefined when something was ordered first: it may have been to give up. */
+  /** Undefined when something was ordered first: it may have been to cancel. */
   async #obtain(
     target: Target,
     address: string,

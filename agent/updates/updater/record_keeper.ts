@@ -21,7 +21,7 @@ export interface RecordKeeperOptions {
   readonly log: Logger;
 }
 
-/** Events after which another version may run, or the one before is given up permanently. */
+/** Events after which another version may run, or the one before is abandoned permanently. */
 const FORWARD: ReadonlySet<UpdateEvent["type"]> = new Set(["go", "swapped", "passed"]);
 
 /** The record of one program's update, on disk and in memory. */

@@ -25,7 +25,7 @@ export interface OpenedCode<Value> {
 
 /**
  * Codes that carry what they stand for, so that whoever has one made costs nothing here, and that
- * every node opens. Only a code that is used up makes a row, until its time is over.
+ * every node opens. Only a code that is used up makes a row, until it expires.
  */
 export class SealedCodes<Value> {
   constructor(private readonly options: SealedCodesOptions<Value>) {}
@@ -38,7 +38,7 @@ export class SealedCodes<Value> {
     return Buffer.from(sealText(key, text), "base64").toString("base64url");
   }
 
-  /** Undefined: it is no code of these, or its time is over. */
+  /** Undefined: it is no code of these, or it has expired. */
   open(code: string): OpenedCode<Value> | undefined {
     const text = openText(this.options.key, code);
     if (text === undefined) return undefined;
@@ -63,7 +63,7 @@ export class SealedCodes<Value> {
   }
 }
 
-/** Forgets codes that were used up and whose time is over on every node, however its clock is set. */
+/** Forgets codes that were used up and have expired on every node, however its clock is set. */
 export async function sweepUsedCodes(queries: Queries, now: Date): Promise<void> {
   await queries.deleteFrom("used_codes").where("expires_at", "<", now.getTime() - HOUR_MS)
     .execute();

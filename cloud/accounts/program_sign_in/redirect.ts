@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** What a program asks the browser to bring it (RFC 6749, 7636 and 8252). */
 const requestSchema = z.object({
-  // A port of this very computer, by address: names can lead elsewhere.
+  // A port of this very host, by address: names can lead elsewhere.
   redirect_uri: z.string().regex(/^http:\/\/(127\.0\.0\.1|\[::1\]):[1-9]\d{0,4}\/[\w./-]{0,100}$/),
   state: z.string().regex(/^[\w.~-]{8,200}$/),
   code_challenge: z.string().regex(/^[\w-]{43}$/),

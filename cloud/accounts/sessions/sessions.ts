@@ -52,7 +52,7 @@ export interface SessionsOptions {
   readonly issuer: Pick<TokenIssuer, "issue">;
   /** By it sessions begin and are over; one that is set back prolongs none. */
   readonly clock: Clock;
-  /** By it what is over is ended for good; left out: the same. */
+  /** By it sessions expire; left out: the same. */
   readonly cautious?: Pick<Clock, "now">;
   readonly random: Random;
   /** Makes a person a member where nothing but signing in is missing, in the transaction of it. */
@@ -186,7 +186,7 @@ export class Sessions {
   }
 
   /**
-   * Ends sessions whose time is over, and forgets those that ended long ago. One that began when the
+   * Ends sessions that have expired, and forgets those that ended long ago. One that began when the
    * clock was ahead would last too long, and ends once that is set right.
    */
   async sweep(): Promise<void> {

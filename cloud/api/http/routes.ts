@@ -52,7 +52,7 @@ export interface RoutesOptions {
   }) => Promise<Response>;
   /** Pages by which people sign in, and the audit log to download. */
   readonly account: (request: Request, peer: Peer, signal: AbortSignal) => Promise<Response>;
-  /** Files of training runs on other computers. */
+  /** Files of training runs on other hosts. */
   readonly trainingRuns: (asked: {
     jobId: string;
     file: string;

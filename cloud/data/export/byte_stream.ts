@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 
-/** A caller that takes nothing for so long is given up, milliseconds. */
+/** A caller that takes nothing for so long is disconnected. Milliseconds. */
 const SILENCE_MS = 5 * 60_000;
 
 /**

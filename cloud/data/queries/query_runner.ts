@@ -28,13 +28,13 @@ export interface QueryRunnerOptions {
 const TURNS = { mostRunning: 3, mostRunningOfOne: 2, mostWaiting: 128, mostWaitingOfOne: 32 };
 const LIMIT_MS = 10_000;
 const LIMIT_BYTES = 768 * 1024 * 1024;
-/** A process without work is ended after this; the next query then starts one in about 0.3 s. */
+/** A process without work is killed after this; the next query then starts one in about 0.3 s. */
 const IDLE_MS = 30_000;
 /** A start takes 0.3 s, on a host with twenty programs a processor a hundred times that. */
 const START_MS = 60_000;
 
 /**
- * Runs queries in processes of their own. One that takes too long or too much memory is ended with
+ * Runs queries in processes of their own. One that takes too long or too much memory is killed with
  * its process, and nothing else notices.
  */
 export class QueryRunner {

@@ -52,7 +52,7 @@ export class MachineConfigs {
   async of(
     part: PartRow,
     { platform, secretsInClear }: {
-      /** `os/architecture` of the part's computer; undefined when it is not known. */
+      /** `os/architecture` of the part's host; undefined when it is not known. */
       readonly platform?: string | undefined;
       /** Whether the secrets of the location are in the message, and the machine's own key. */
       readonly secretsInClear: boolean;

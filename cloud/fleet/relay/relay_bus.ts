@@ -80,7 +80,7 @@ export class RelayBus {
     }));
   }
 
-  /** What could not be sent ends where the call's time is over. */
+  /** What could not be sent ends where the call's deadline is exceeded. */
   #send(topic: string, payload: unknown): void {
     this.nodes.bus.publish(topic, JSON.stringify(payload)).catch((error: unknown) =>
       this.log.warn("cannot notify other nodes of a call to a device", { error: String(error) })

@@ -254,7 +254,7 @@ export class SharedCalls implements Calls {
     }
   }
 
-  /** What could not be sent ends where the call's time is over. */
+  /** What could not be sent ends where the call's deadline is exceeded. */
   #send(message: SignalingMessage, to?: string): void {
     const { nodes, log } = this.options;
     nodes.bus.publish(SIGNALING_TOPIC, JSON.stringify(message), to).catch((error: unknown) =>

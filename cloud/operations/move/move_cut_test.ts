@@ -79,7 +79,7 @@ for (const point of ["move.compared", "move.retired", "move.finished"]) {
 }
 
 Deno.test({
-  name: "a move that was cut in its last steps is given up by removing its address",
+  name: "a move that was cut in its last steps is aborted by removing its address",
   ignore,
   async fn() {
     await using rig = await Rig.open();
@@ -122,7 +122,7 @@ Deno.test({
     await database.close();
     await assert.rejects(
       rig.move(),
-      /has the rows of a move that was given up\. Remove the schema/,
+      /has the rows of a move that was aborted\. Remove the schema/,
     );
     await writeNotedAddress(rig.dataDir, rig.server.address());
     await assert.rejects(rig.move(), /cloud\.db in .* takes changes again.*keep cloud\.db, remove/);

@@ -142,7 +142,7 @@ async function requirePlace(
   if (state === "foreign") throw hasTables(address);
   if (state === "complete" && !isBegun) {
     throw new DatabaseChoiceError(
-      `${address.shown} has the rows of a move that was given up. Remove the schema ` +
+      `${address.shown} has the rows of a move that was aborted. Remove the schema ` +
         `${address.schema} there, or name another one with schema=`,
     );
   }

@@ -4,9 +4,9 @@ import { PLATFORMS } from "../../../shared/registry/platforms.ts";
  * How well a package for `platform` suits a host: 0 made for it, 1 for its system, 2 for all;
  * undefined: it does not run there.
  */
-export function platformRank(platform: string, computer: string): number | undefined {
-  if (platform === computer) return 0;
-  if (platform === `${computer.split("/")[0]}/any`) return 1;
+export function platformRank(platform: string, host: string): number | undefined {
+  if (platform === host) return 0;
+  if (platform === `${host.split("/")[0]}/any`) return 1;
   return platform === "any" ? 2 : undefined;
 }
 

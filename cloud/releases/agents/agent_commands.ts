@@ -37,7 +37,7 @@ const ACTIONS: Readonly<Record<AgentAction, ProgramCommand_Action>> = {
 };
 
 /**
- * What operators want of agents, kept until an agent reports that it is done or the time is over: a
+ * What operators want of agents, kept until an agent reports that it is done or their deadline is exceeded: a
  * machine that comes back after a week must not be forced to something that was wanted then.
  */
 export class AgentCommands {

@@ -318,7 +318,7 @@ Deno.test("AddRelease() makes no other key when the one there was is lost", asyn
   assert.equal((await client.getReleaseKey({})).keys.length, 1);
 });
 
-Deno.test("CommandAgent() reaches the agent until it is done or the time is over", async () => {
+Deno.test("CommandAgent() reaches the agent until it is done or the deadline is exceeded", async () => {
   const clock = new FakeClock();
   await using cloud = await TestCloud.open({ clock });
   const { made, agent } = await testMachine(cloud, "one");

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../../shared/base/time/clock.ts";
 import type { BlobReader } from "./blob_store.ts";
 
 const CHUNK = 64 * 1024;
-/** A caller that takes nothing for so long is given up, milliseconds. */
+/** A caller that takes nothing for so long is disconnected. Milliseconds. */
 const SILENCE_MS = 5 * 60_000;
 
 /**

@@ -4,7 +4,7 @@ import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { WaitTimeoutError } from "../../../shared/base/time/wait_for.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
-/** An upload that sends nothing for so long is given up, milliseconds. */
+/** An upload that sends nothing for so long is aborted. Milliseconds. */
 const SILENCE_MS = 60_000;
 
 /** A client stream whose first message says what follows. */

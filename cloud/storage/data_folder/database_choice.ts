@@ -43,7 +43,7 @@ export function databaseAddress(dataDir: string, given?: string): string | undef
 export async function openDatabase(dataDir: string, given?: string): Promise<CloudDatabase> {
   const text = databaseAddress(dataDir, given);
   if (text === undefined) {
-    // Of a move that was given up; one that continues, or is complete, has noted its address.
+    // Of a move that was aborted; one that continues, or is complete, has noted its address.
     const path = join(dataDir, "cloud.db");
     allowChanges(path, () => notedAddress(dataDir) === undefined);
     endLapsedNotes(path);

@@ -22,7 +22,7 @@ export function refusesChanges(db: Database): boolean {
 }
 
 /**
- * Makes a file take changes again after a move that was cut or given up.
+ * Makes a file take changes again after a move that was cut or aborted.
  *
  * @param isDue is asked while nobody else can write to the file
  * @throws {StoreError}

@@ -23,7 +23,7 @@ export interface UsersTable {
   created_at: Fixed<TimeMs>;
   last_sign_in_at: TimeMs | null;
   last_seen_at: TimeMs | null;
-  /** Rises with each session that is ended, which ends the person's connections to machines. */
+  /** Rises with each session that ends, which closes the person's connections to machines. */
   session_epoch: number;
   /** Number of the secret of the second factor, which is computed; rises with each set-up. */
   totp_generation: number;

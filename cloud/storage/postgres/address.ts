@@ -15,7 +15,7 @@ export interface PostgresAddress {
   readonly tls: PostgresTls;
   /** Most connections that one process keeps, the one that listens not counted. */
   readonly pool: number;
-  /** After this a statement is ended; it counts waiting for other writers. */
+  /** After this a statement is cancelled; it counts waiting for other writers. */
   readonly statementTimeoutMs: number;
   /** Without the password, to be shown. */
   readonly shown: string;

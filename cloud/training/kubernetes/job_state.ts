@@ -40,7 +40,7 @@ export function jobState(
   const ended = (type: string) =>
     job.status?.conditions?.find((one) => one.type === type && one.status === "True");
   if (ended("Complete")) return { kind: "succeeded" };
-  // Since Kubernetes 1.31 a job has failed when its pods have ended, and pods of a computer that is
+  // Since Kubernetes 1.31 a job has failed when its pods have ended, and pods of a node that is
   // gone never do.
   const isGoing = pod?.metadata.deletionTimestamp !== undefined;
   const failed = ended("Failed") ?? (isGoing ? ended("FailureTarget") : undefined);
@@ -145,7 +145,7 @@ function failureOf(
       reason: `the script used more disk than this cloud allows (--training-disk): ${why}`,
     };
   }
-  if (NODE_ENDED.test(status?.reason ?? "")) return lost(`its pod was ended by its node: ${why}`);
+  if (NODE_ENDED.test(status?.reason ?? "")) return lost(`its pod was evicted by its node: ${why}`);
   if (NODE_REFUSED.test(status?.reason ?? "")) return lost(`a node did not take its pod: ${why}`);
   const disruption = status?.conditions?.find(({ type, status }) =>
     type === "DisruptionTarget" && status === "True"

@@ -104,7 +104,7 @@ Deno.test("a run on Kubernetes whose pod is evicted starts once more", async () 
   await it.until(() => run.has("started"), "the run");
   await cluster.end(cluster.pod, { reason: "Evicted", message: "The node was low on memory" });
   assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));
-  assert.ok(run.has("starting it once more (its pod was ended by its node: The node was low"));
+  assert.ok(run.has("starting it once more (its pod was evicted by its node: The node was low"));
   assert.deepEqual(it.left(), []);
   await runner.close();
 });

@@ -38,7 +38,7 @@ export interface ClusterRunnerOptions {
   readonly dataDir: string;
   readonly limits?: Partial<RunLimits> | undefined;
   readonly managed?: ManagedScript | undefined;
-  /** Where computers of the cluster reach this cloud. */
+  /** Where nodes of the cluster reach this cloud. */
   readonly cloudUrl: () => string;
   readonly processes: ProcessRunner;
   readonly clock: Clock;
@@ -97,7 +97,7 @@ export class ClusterRunner implements TrainingRunner {
     const { cluster, cloudUrl, log, processes } = this.options;
     try {
       const left = await this.#patiently(() => cluster.left(cloudUrl()));
-      // One may be on a computer that is gone, and not end.
+      // One may be on a node that is gone, and not end.
       const stopped = await Promise.all(left.map((id) => this.#stopped(id)));
       const jobs = stopped.filter((isStopped) => isStopped).length;
       if (jobs > 0) {

@@ -37,7 +37,7 @@ export interface OpenedRun {
   close(): Promise<void>;
 }
 
-/** Through which runs on other computers get their files, and send what they make. */
+/** Through which runs on other hosts get their files, and send what they make. */
 export interface Exchange {
   /**
    * Lets a run get its files until it is closed, for so long at most.
@@ -71,7 +71,7 @@ interface OpenRun extends ExchangedRun {
 }
 
 /**
- * Files that runs on other computers get and send, over HTTP, with the key of their job: nobody else
+ * Files that runs on other hosts get and send, over HTTP, with the key of their job: nobody else
  * reads them, and a run that is over reads and sends nothing more.
  */
 export class RunExchange implements Exchange {

@@ -17,7 +17,7 @@ import type { TrainingTask } from "../runs/runner.ts";
 import { unpackScript } from "../runs/unpack_script.ts";
 import type { Exchange, OpenedRun } from "./exchange.ts";
 
-/** A run as a computer of a cluster gets it. */
+/** A run as a node of a cluster gets it. */
 export interface RemoteRun extends Pick<OpenedRun, "hasModel" | "close"> {
   /** The variables of its process, the run's own key among them. */
   readonly environment: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface RemoteRunOptions {
   readonly limits: Pick<RunLimits, "diskBytes" | "wallMs">;
   /** Left out: this cloud has no managed training. */
   readonly managed: ManagedScript | undefined;
-  /** Where computers of the cluster reach this cloud. */
+  /** Where nodes of the cluster reach this cloud. */
   readonly cloudUrl: () => string;
   /** The cluster installs what managed training requires; else the run does. */
   readonly installs: boolean;

@@ -54,7 +54,7 @@ export class RunFolders {
   /**
    * Ends what runs of an earlier process of this cloud left running and removes their folders.
    *
-   * @returns how many processes were ended.
+   * @returns how many processes were killed.
    */
   async recover(processes: ProcessRunner): Promise<number> {
     let ended = 0;

@@ -144,7 +144,7 @@ export class RunNetwork implements WallNetwork, AsyncDisposable {
     try {
       await this.#destinations.addressesOf(target);
     } catch (error) {
-      // A computer behind a proxy may know no names; the proxy does.
+      // A host behind a proxy may know no names; the proxy does.
       const isUnknownName = isIP(target.host) === 0 && target.host.includes(".") &&
         !(error instanceof RefusedDestinationError);
       if (!isUnknownName) throw error;

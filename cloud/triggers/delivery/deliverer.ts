@@ -25,7 +25,7 @@ export interface DelivererOptions {
   /** Changes when another process wrote to the database. */
   readonly foreignVersion: () => number;
   readonly clock: Clock;
-  /** By it, notifications are given up; left out: `clock`. */
+  /** By it, notifications expire; left out: `clock`. */
   readonly cautious?: Pick<Clock, "now">;
   readonly log: Logger;
   /** In [0, 1). */

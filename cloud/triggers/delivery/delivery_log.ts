@@ -29,7 +29,7 @@ export interface DeliveryLogQuery {
 
 /** What became of notifications. */
 export class DeliveryLog {
-  /** @param strict by it what is sent again is given up: the later time where clocks disagree */
+  /** @param strict by it what is sent again expires: the later time where clocks disagree */
   constructor(private readonly queries: Queries, private readonly strict: Clock) {}
 
   /** Newest first. */

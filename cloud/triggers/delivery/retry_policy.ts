@@ -79,7 +79,7 @@ export function pauseAfter(attempts: number, random: number): number {
 
 /**
  * When a notification is tried again: after the pause or what the receiver requested, whichever is
- * longer. The last attempt is when its time is over; undefined: that has been made.
+ * longer. The last attempt is at its deadline; undefined: that has been made.
  */
 export function nextAttemptAt(
   attempts: number,

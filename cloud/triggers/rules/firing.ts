@@ -33,7 +33,7 @@ export interface Fired {
 
 export interface FiringOptions {
   readonly random: Random;
-  /** Where the host's clock jumped, the later of both times: none is given up too early. */
+  /** Where the host's clock jumped, the later of both times: none expires too early. */
   readonly strict: Pick<Clock, "now">;
   /** Notifications of a trigger that wait. */
   readonly waitingOf: (partId: string, triggerName: string) => number;

@@ -26,7 +26,7 @@ export interface OpenTriggerServiceOptions {
   readonly documents: RecentDocuments;
   readonly secrets: DerivedSecrets;
   readonly clock: Clock;
-  /** By it no notification that is sent again is given up too early. */
+  /** By it no notification that is sent again expires too early. */
   readonly strict: Clock;
   readonly random: Random;
   /** What the operator set. */

@@ -1,6 +1,6 @@
 import { ErrorCode, ProtocolError } from "../../../shared/rpc/h2/frames.ts";
 
-/** Streams that a peer may give up before it had as many answers. */
+/** Streams that a peer may reset before it had as many answers. */
 const MOST_RESETS = 100;
 /** Frames that carry nothing of a call, such as pings, which a peer may send at once. */
 const MOST_EMPTY_FRAMES = 1000;
@@ -17,10 +17,10 @@ export class Floods {
   /** @param now milliseconds of a clock that only goes forward */
   constructor(private readonly now: () => number) {}
 
-  /** A stream was given up. @throws ProtocolError where there were many */
+  /** A stream was reset. @throws ProtocolError where there were many */
   reset(): void {
     if (++this.#resets > MOST_RESETS) {
-      throw new ProtocolError(ErrorCode.enhanceYourCalm, "too many streams are given up");
+      throw new ProtocolError(ErrorCode.enhanceYourCalm, "too many streams are reset");
     }
   }
 

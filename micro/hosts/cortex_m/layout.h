@@ -1,4 +1,4 @@
-// The board's flash chip of 8 MB. On the emulated board its content is a file of the computer, at the
+// The board's flash chip of 8 MB. On the emulated board its content is a file of the host, at the
 // path that the emulator was given.
 #ifndef MICRO_LAYOUT_H
 #define MICRO_LAYOUT_H

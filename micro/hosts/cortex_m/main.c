@@ -32,7 +32,7 @@ double platform_wall_clock(void) {
   return started_at + clock_now();
 }
 
-// The emulated board has no source of randomness, so its computer's is used.
+// The emulated board has no source of randomness, so its host's is used.
 void platform_random(uint8_t *bytes, size_t length) {
   static int source = -1;
   if (source < 0) source = semihosting_open("/dev/urandom", SEMIHOSTING_READ);

@@ -14,7 +14,7 @@
 #define MOST_SOCKETS 24
 #define MOST_WAITING 8
 /** Connections that were closed here: as many whose peer has not said so yet, and as many that lwIP keeps
-    for two minutes longer, for packets that come late. The oldest are given up. */
+    for two minutes longer, for packets that come late. The oldest are dropped. */
 #define MOST_CLOSED 16
 
 typedef struct sock {

@@ -32,7 +32,7 @@ export interface Kernel {
   /** A file that becomes readable when 8 bytes (a number above 0) are written to it. */
   eventfd(): number;
   /**
-   * Waits until one of the files can be read, is broken, or the time is over.
+   * Waits until one of the files can be read, is broken, or the deadline is exceeded.
    *
    * @returns those that are readable or broken.
    */

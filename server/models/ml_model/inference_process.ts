@@ -27,7 +27,7 @@ export interface InferResult {
 
 /**
  * Holds one model and runs it until standard input ends. The model is somebody else's: it runs in
- * WebAssembly, in a process that has given up its rights to files, network and programs, and it may
+ * WebAssembly, in a process that has dropped its rights to files, network and programs, and it may
  * take a processor for long without a call to the machine waiting.
  */
 export async function runInferenceProcess(): Promise<void> {

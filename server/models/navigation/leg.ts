@@ -159,7 +159,10 @@ export class Legs {
           if (status?.state === SUCCEEDED) return;
           if (status?.state === STOPPED) throw new LegError(OTHER, "another call stopped the base");
           if (status?.state !== IN_PROGRESS) {
-            throw new LegError(BASE_ERROR, status?.reason ?? "the motion service gave up");
+            throw new LegError(
+              BASE_ERROR,
+              status?.reason ?? "the motion service abandoned the plan",
+            );
           }
           await clock.sleep(pollMs, signal);
         }

@@ -6,7 +6,7 @@ import { PointCloudError } from "./point_cloud_text.ts";
 
 /**
  * Works on images until standard input ends. A process of its own, as decoding one takes tens of
- * milliseconds in which no call would be answered; and as images come from elsewhere, it gives up
+ * milliseconds in which no call would be answered; and as images come from elsewhere, it drops
  * its rights to files, network and programs.
  */
 export async function runPictureProcess(): Promise<void> {

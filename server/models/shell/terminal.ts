@@ -31,7 +31,7 @@ export type ShellOutput = { dataOut: string } | { eof: true };
 
 /**
  * Runs the user's shell in a terminal until it ends or the caller leaves; then everything that it
- * started is ended. The end of the caller's stream is typed as Ctrl-D.
+ * started is killed. The end of the caller's stream is typed as Ctrl-D.
  */
 export async function* runTerminal(
   requests: AsyncIterable<ShellRequest>,

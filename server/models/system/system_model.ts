@@ -8,7 +8,7 @@ export interface SystemAttributes {
 
 /**
  * Model `rdk:builtin:system` of the generic component and of the generic service: reports the
- * computer by DoCommand and restarts it where that is allowed.
+ * host by DoCommand and restarts it where that is allowed.
  */
 export function systemModel(
   api: "rdk:component:generic" | "rdk:service:generic",

@@ -32,7 +32,7 @@ const BACKOFF_MIN_MS = 1_000;
 const BACKOFF_MAX_MS = 4_000;
 /** A module that has served so long forgets the failures before. */
 const STABLE_MS = 60_000;
-/** All resources of a module have so long together to be removed before its process is ended. */
+/** All resources of a module have so long together to be removed before its process is stopped. */
 export const REMOVE_ALL_MS = 20_000;
 /** From TERM to KILL. */
 const STOP_GRACE_MS = 20_000;

@@ -33,7 +33,7 @@ export interface Unhealthy {
   readonly failures: number;
   readonly error: string;
 }
-/** Its resources are removed and its process is ended. */
+/** Its resources are removed and its process is stopped. */
 export interface Closing {
   readonly kind: "closing";
   readonly then: "start" | "go" | Hold;

@@ -11,7 +11,7 @@ import { isLeftover, type PackageLayout } from "./package_layout.ts";
 import type { InstalledPackage, PackageStore } from "./package_store.ts";
 import { PACKAGE_TYPES } from "./package_types.ts";
 
-/** A part of an archive that nothing was added to for so long is given up. Milliseconds. */
+/** A part of an archive that nothing was added to for so long is deleted. Milliseconds. */
 const PART_KEPT_MS = 72 * 3_600_000;
 
 export interface HousekeepingOptions {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PackageError } from "./package_error.ts";
 import type { PackageKey } from "./package_types.ts";
 
-/** Folders of unfinished and of given up packages; removed at a start. */
+/** Folders of unfinished and of abandoned packages; removed at a start. */
 const UNPACK = ".unpack-";
 const TRASH = ".trash-";
 /** Names next to the links of models. */

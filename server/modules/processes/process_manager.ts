@@ -21,7 +21,7 @@ export interface ProcessManagerOptions {
   /** The environment that programs start from: the server's own. */
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * The server's home folder. With it, what a killed server left running is ended before the same
+   * The server's home folder. With it, what a killed server left running is stopped before the same
    * entry is started again.
    */
   readonly home?: string;

@@ -14,7 +14,7 @@ export class Slices {
     this.#endMs = this.#sinceMs + limitMs;
   }
 
-  /** True when the time is over. */
+  /** True when the deadline is exceeded. */
   get isOver(): boolean {
     return this.clock.monotonicMs() >= this.#endMs;
   }

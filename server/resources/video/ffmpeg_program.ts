@@ -4,7 +4,7 @@
 export interface FfmpegRun {
   /** Its output, until it ends. */
   readonly output: AsyncIterable<Uint8Array>;
-  /** How it ended, and what it said last: "it ended with code 1: …". Never rejects. */
+  /** How it ended, and what it said last: "it exited with code 1: …". Never rejects. */
   readonly ended: Promise<{
     readonly ok: boolean;
     readonly reason: string;
@@ -47,7 +47,7 @@ export function startFfmpeg(args: readonly string[]): FfmpegRun {
     const { success, code, signal } = await child.status;
     await listening;
     const last = words.trim().split("\n").at(-1) ?? "";
-    const how = signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`;
+    const how = signal === null ? `it exited with code ${code}` : `it was killed by ${signal}`;
     return { ok: success, reason: last === "" ? how : `${how}: ${last}`, said: words };
   })();
   return {

@@ -15,7 +15,7 @@ import { isMonitored, type MonitoredCall, type SafetyMonitor } from "./monitored
 const MOST_SESSIONS = 1024;
 /** Default of `network.sessions.heartbeat_window`, in milliseconds. */
 export const DEFAULT_HEARTBEAT_WINDOW_MS = 2_000;
-/** A stop that takes longer is given up. Milliseconds. */
+/** The deadline of a stop. Milliseconds. */
 const STOP_TIMEOUT_MS = 10_000;
 
 /** Request metadata: the session that a call belongs to. */

@@ -37,7 +37,7 @@ export class EncoderError extends Error {
 
 /** A camera that sees nothing new is still sent this often. Milliseconds. */
 const SAME_EVERY_MS = 1_000;
-/** An encoder that gives nothing for this long, though it gets frames, is ended. */
+/** An encoder that gives nothing for this long, though it gets frames, is killed. */
 const SILENT_MS = 6_000;
 /**
  * The first time that a frame comes twice we ask too near to the moment when the camera takes the

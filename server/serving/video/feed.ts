@@ -55,7 +55,7 @@ export class Feed {
   #keptBytes = 0;
   #keyframeMs = -Infinity;
   #restart = new AbortController();
-  /** Resolves when all that ran is ended. */
+  /** Resolves when all that ran has stopped. */
   readonly done: Promise<void>;
 
   constructor(options: FeedOptions) {

@@ -30,7 +30,7 @@ function program() {
     );
     const writer = writable.getWriter();
     const die = () => {
-      resolve({ ok: false, reason: "it was ended by SIGKILL", said: "" });
+      resolve({ ok: false, reason: "it was killed by SIGKILL", said: "" });
       writer.close().catch(() => {});
     };
     writer.closed.catch(() => {});
@@ -124,7 +124,7 @@ Deno.test("an encoder that dies is started again", async () => {
   await until(() => runs.length === 2);
   const before = sent.length;
   await until(() => sent.length > before);
-  assert.match(log.text(), /begun again.*ended by SIGKILL/);
+  assert.match(log.text(), /begun again.*killed by SIGKILL/);
   await feed.close();
 });
 

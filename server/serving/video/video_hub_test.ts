@@ -41,13 +41,13 @@ class Host {
   works = false;
   readonly start = (args: readonly string[]): FfmpegRun => {
     if (args.includes("-encoders")) return this.#run(" V....D libvpx  VP8\n", "");
-    if (!this.works) return this.#run("", "it ended with code 1: Cannot allocate memory");
-    return this.#run(IVF, "it was ended by SIGKILL");
+    if (!this.works) return this.#run("", "it exited with code 1: Cannot allocate memory");
+    return this.#run(IVF, "it was killed by SIGKILL");
   };
 
   #run(output: string | Uint8Array, reason: string): FfmpegRun {
     const killed = Promise.withResolvers<void>();
-    if (reason !== "it was ended by SIGKILL") killed.resolve();
+    if (reason !== "it was killed by SIGKILL") killed.resolve();
     async function* read() {
       yield typeof output === "string" ? new TextEncoder().encode(output) : output;
       await killed.promise;

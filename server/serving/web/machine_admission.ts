@@ -92,22 +92,22 @@ export class MachineAdmission {
 export function admissionRules(
   { cloud, network }: Pick<MachineConfig, "cloud" | "network">,
   port: number,
-  computer: string,
+  hostname: string,
 ): AdmissionRules {
   const given = [cloud?.fqdn, cloud?.local_fqdn, network?.fqdn];
-  const ofComputer = announcedNames({ given: [], hostname: computer, port }).names;
+  const ofHost = announcedNames({ given: [], hostname, port }).names;
   const announced = [
-    ...announcedNames({ given, hostname: computer, port }).names,
-    ...ofComputer.flatMap((name) =>
+    ...announcedNames({ given, hostname, port }).names,
+    ...ofHost.flatMap((name) =>
       Array.from({ length: MOST_RENAMED }, (_, at) => renamed(name, at + 1))
     ),
   ];
-  const [short = ""] = computer.split(".");
+  const [short = ""] = hostname.split(".");
   const bound = /^([^[\]]*):\d+$/.exec(network?.bind_address ?? "")?.[1];
   const names = [
     ...given,
     ...announced.map(hostOf),
-    computer,
+    hostname,
     short,
     `${short}.local`,
     bound,

@@ -56,7 +56,7 @@ export interface ChildProcess {
   readonly mark: ProcessMark;
   /**
    * Resolves when the program has ended, its output is handed over, and everything that it
-   * started is gone: what it leaves behind is ended (TERM, 2 s later KILL). Never rejects.
+   * started is gone: what it leaves behind is killed (TERM, 2 s later KILL). Never rejects.
    */
   readonly exited: Promise<ExitInfo>;
   /**
@@ -78,7 +78,7 @@ export interface ProcessRunner {
    * Ends what is left of a process that a killed predecessor of this program had started, with
    * everything that one started. Processes that only have the same number are left alone.
    *
-   * @returns how many processes were ended.
+   * @returns how many processes were killed.
    */
   endStray(mark: ProcessMark, options: { graceMs: number }): Promise<number>;
 }

@@ -12,7 +12,7 @@ export interface ProgramAnswer {
 /**
  * Runs a program of the system to its end. Never rejects.
  *
- * @param limitMs a program that takes longer is given up. Default: 3 minutes; a service may take its
+ * @param limitMs a program that takes longer is killed. Default: 3 minutes; a service may take its
  *   time to start.
  * @param signal gives the program up, too.
  */

@@ -30,6 +30,6 @@ export function onStopEvent(stop: () => void, options: StopEventOptions = {}): v
   if (os !== "windows") return;
   const tree = options.tree ?? innermostTree(Deno.env.get(TREE_VARIABLE));
   if (tree === "") return;
-  // Without the event this program is ended by force, as one that does not listen.
+  // Without the event this program is terminated by force, as one that does not listen.
   kernel().waitForEvent(stopEventName(tree)).then(stop, () => {});
 }

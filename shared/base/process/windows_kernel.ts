@@ -73,7 +73,7 @@ const EVENT_MODIFY_STATE = 2;
 const INFINITE = 0xffff_ffff;
 const JobObjectBasicProcessIdList = 3;
 const JobObjectExtendedLimitInformation = 9;
-/** Exit code of what is ended by force, as that of taskkill /F. */
+/** Exit code of what is terminated by force, as that of taskkill /F. */
 const FORCED = 1;
 /** More processes than a tree of ours has. */
 const ROOM = 4096;

@@ -6,7 +6,7 @@ const SHORTEST_VALUE = 6;
 // A machine has a handful of keys; the bound keeps the search short.
 const MOST_VALUES = 500;
 
-// Every expression walks a text once: none can begin inside of what it just gave up on.
+// Every expression walks a text once: none can begin inside of what it just failed to match.
 const ASSIGNED = /(?<!\w)([a-z][\w.-]{0,63})=("[^"]*"|'[^']*'|[^\s&;#"'<>,]+)/gi;
 /** What is secret in a query of a URL besides what is everywhere. */
 const IN_QUERIES = new Set(["auth", "key", "sig", "signature", "x-amz-signature"]);

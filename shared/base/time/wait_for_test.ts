@@ -11,7 +11,7 @@ Deno.test("waitFor() gives back the value when the condition comes true", async 
   equal(await value, "ready");
 });
 
-Deno.test("waitFor() says what it waited for and keeps the last error when time is over", async () => {
+Deno.test("waitFor() says what it waited for and keeps the last error at its deadline", async () => {
   const clock = new FakeClock();
   const cause = new Error("connection refused");
   const options = { clock, deadlineMs: 100, what: "the server is ready" };

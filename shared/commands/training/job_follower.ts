@@ -12,7 +12,7 @@ type Training = Pick<Client<typeof MLTrainingService>, "getTrainingJob" | "getTr
 
 /** How often a job is looked at. */
 const EVERY_MS = 1_000;
-/** A cloud may be away for so long, for a new version of it, before following it is given up. */
+/** A cloud may be away for so long, for a new version of it, before following it stops. */
 const LONGEST_ABSENCE_MS = 120_000;
 
 /**

@@ -3,7 +3,7 @@ import { toFileError } from "../../base/files/fs_error.ts";
 import { progressBar, type ProgressPlace } from "../output/progress.ts";
 
 const PIECE_BYTES = 256 * 1024;
-/** Longer than any upload; without it a call is ended after ten minutes. */
+/** Longer than any upload; without it a call exceeds its deadline after ten minutes. */
 const LONGEST_UPLOAD_MS = 12 * 60 * 60_000;
 
 /** How a file travels over a client stream. */

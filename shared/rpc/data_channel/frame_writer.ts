@@ -28,7 +28,7 @@ export class FrameWriter {
     channel.onDrained = () => this.#go();
   }
 
-  /** The channel has closed: what waits is given up, and sending does nothing. */
+  /** The channel has closed: what waits is dropped, and sending does nothing. */
   end(): void {
     this.#closed = true;
     for (const { done } of [...this.#waiting]) done();

@@ -4,7 +4,7 @@ import type { HeldBytes } from "./held_bytes.ts";
 
 /** What a queued message costs next to its bytes. */
 const MESSAGE_OVERHEAD_BYTES = 128;
-/** Places of messages that have been read are given up from here on. */
+/** Places of messages that have been read are released from here on. */
 const READ_PLACES = 1_024;
 const READ = new Uint8Array(0);
 

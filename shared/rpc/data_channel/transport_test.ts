@@ -220,7 +220,7 @@ Deno.test("DataChannelCalls cancels a stream whose reader stops", async () => {
   assert.deepEqual(seen.aborted, ["wait"]);
 });
 
-Deno.test("createDataChannelTransport() gives up when the time is over, and tells the server", async () => {
+Deno.test("createDataChannelTransport() cancels at the deadline, and notifies the server", async () => {
   const { echo, served, seen } = connect();
   const error = await rejection(echo.echo({ message: "wait" }, { timeoutMs: 30 }));
   assert.equal(error.code, Code.DeadlineExceeded);

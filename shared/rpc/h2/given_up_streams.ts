@@ -1,7 +1,7 @@
 /** So many are kept; what comes for an older one is answered, which does no harm. */
 const MOST = 200;
 
-/** Streams that were ended here before the peer had said everything: more of them is on its way. */
+/** Streams that were reset here before the peer had said everything: more of them is on its way. */
 export class GivenUpStreams {
   /** Oldest first. */
   readonly #ids = new Set<number>();

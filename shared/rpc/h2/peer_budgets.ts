@@ -2,7 +2,7 @@
 import { Budget } from "./budget.ts";
 
 /**
- * Requests that a peer may give up, or have us refuse, each of which has cost us something
+ * Requests that a peer may reset, or have us refuse, each of which has cost us something
  * (CVE-2023-44487, CVE-2025-8671): what nghttp2 allows.
  */
 const RESETS = { atOnce: 1_000, perSecond: 33 };
@@ -44,7 +44,7 @@ export class PeerBudgets {
     return true;
   }
 
-  /** A stream was given up by the peer, or here for what the peer did. False: one too many. */
+  /** A stream was reset by the peer, or here for what the peer did. False: one too many. */
   spendReset(): boolean {
     return this.#resets.spend();
   }

@@ -69,7 +69,7 @@ export class ServedStream implements SendingStream {
   /**
    * Something works on the request from now on, until {@link handlerEnded}. It counts against the
    * limit of requests at a time also when the stream is over before: else a peer could have any
-   * number of handlers run by giving up their streams, or by having them given up (CVE-2025-8671).
+   * number of handlers run by resetting their streams, or by having them reset (CVE-2025-8671).
    */
   handlerBegan(): void {
     if (this.#handled) return;

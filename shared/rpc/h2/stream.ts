@@ -22,7 +22,7 @@ export interface StreamReceiver {
 /** Why there is no complete answer. */
 export interface StreamFailure {
   readonly reason: string;
-  /** The peer's, or ours when it is us who gave up; one of {@link ErrorCode}. */
+  /** The peer's, or ours when it is us who reset the stream; one of {@link ErrorCode}. */
   readonly code?: number;
   /** True when the peer certainly hasn't taken the request up, and another connection may help. */
   readonly unprocessed?: boolean;

@@ -105,7 +105,7 @@ export class GrpcServer {
   /**
    * Sends clients elsewhere, each connection at a moment of its own within a time: it takes no more
    * calls then, its streams end with UNAVAILABLE, and other calls continue. Resolves when all have
-   * gone, or the time is over.
+   * gone, or the deadline is exceeded.
    *
    * @param random numbers in [0, 1)
    */

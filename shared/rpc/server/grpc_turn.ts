@@ -43,7 +43,7 @@ export class GrpcTurn {
     }
   }
 
-  /** True when the call has been answered, or given up. */
+  /** True when the call has been answered, or cancelled. */
   get ended(): boolean {
     return this.#ended;
   }

@@ -26,7 +26,7 @@ export class WebCall implements Call {
   readonly method: DescMethod;
   readonly requestHeader: Headers;
   readonly values: ContextValues;
-  /** Rejects with the reason when the call is ended early. */
+  /** Rejects with the reason when the call is aborted. */
   readonly aborted: Promise<never>;
   /** Longest message that interceptors want; undefined: the longest there is. */
   messageLimit: number | undefined;

@@ -65,7 +65,7 @@ export class Answerer {
         },
       });
     } catch (error) {
-      // It may have none any more; then no stream is to be ended for that again.
+      // It may have none any more; then no stream is aborted for that again.
       if (!stream.hasBeaten) this.#beats = false;
       stream.close();
       return toError(error).message;

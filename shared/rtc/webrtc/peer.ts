@@ -38,7 +38,7 @@ export interface RtcPeer {
   readonly closed: Promise<string>;
   /**
    * Called with each own candidate that was found after the SDP was made (which holds those of this
-   * computer's addresses), then with undefined: there are no more. What came before it is set is
+   * host's addresses), then with undefined: there are no more. What came before it is set is
    * delivered when it is set. Not called without trickle.
    */
   onCandidate: (candidate: IceCandidate | undefined) => void;

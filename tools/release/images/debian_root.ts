@@ -20,7 +20,7 @@ const ACCOUNTS = {
 
 /**
  * Unpacks Debian packages into a folder, without running what is in them: it is the same on every
- * computer, for every processor. What their scripts would do is done here where it matters.
+ * host, for every processor. What their scripts would do is done here where it matters.
  *
  * @throws {Error} with what dpkg or tar said
  */

@@ -1,4 +1,4 @@
-"""One training run on a computer of a cluster: fetches the script and the dataset from the cloud, or
+"""One training run on a node of a cluster: fetches the script and the dataset from the cloud, or
 from where the cloud has put them, runs the script and sends what it made back. It needs Python's own library only.
 
 The variable MACHINE_TRAINING_RUN says what to do, as JSON (see remote_run.ts); API_KEY_ID and
@@ -61,9 +61,9 @@ def open_url(run, name, make_body=None):
                 body.close()
         if attempt == ATTEMPTS:
             if address is None:
-                stop(f"cannot reach the cloud at {run['url']} from this computer: {reason}")
+                stop(f"cannot reach the cloud at {run['url']} from this host: {reason}")
             where = "://".join(urllib.parse.urlsplit(address)[:2])
-            stop(f"cannot reach the object storage at {where} from this computer: {reason}")
+            stop(f"cannot reach the object storage at {where} from this host: {reason}")
         time.sleep(2**attempt)
 
 
@@ -80,7 +80,7 @@ def fetch(run, name, into):
 
 
 def in_environment(folder, script, wanted):
-    """A Python with what is wanted; sees the libraries of this computer."""
+    """A Python with what is wanted; sees the libraries of this host."""
     environment = os.path.join(folder, "environment")
     made = [sys.executable, "-m", "venv", "--system-site-packages", environment]
     log("making a Python environment")
@@ -142,7 +142,7 @@ def main():
         signal.signal(signal.SIGTERM, lambda *_: child.terminate())
         code = child.wait()
         if code != 0:
-            how = f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
+            how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
             print(f"the script {how}", file=sys.stderr, flush=True)
             sys.exit(code if code > 0 else 128 - code)
         send(run, output)

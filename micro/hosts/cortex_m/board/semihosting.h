@@ -1,4 +1,4 @@
-// What the computer that runs the board's emulator does for the board, where the board has no such
+// What the host that runs the board's emulator does for the board, where the board has no such
 // part itself: the flash chip's file, time, random bytes. Real boards have none of this.
 #ifndef MICRO_SEMIHOSTING_H
 #define MICRO_SEMIHOSTING_H

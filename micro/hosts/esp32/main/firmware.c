@@ -24,7 +24,7 @@ static bool state_of_running(esp_ota_img_states_t *state) {
 void firmware_start(void) {
   esp_ota_img_states_t state;
   if (state_of_running(&state)) return;
-  // An image that a computer wrote is in no list yet, and nobody would go back to it.
+  // An image that a host wrote is in no list yet, and nobody would go back to it.
   if (esp_ota_set_boot_partition(esp_ota_get_running_partition()) == ESP_OK) {
     esp_ota_mark_app_valid_cancel_rollback();
   }

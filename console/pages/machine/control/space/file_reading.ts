@@ -3,7 +3,7 @@ import type { FileContent, FileKind } from "./files.ts";
 /** A file takes a fraction of a second; that of a stranger may never end. */
 const LONGEST_MS = 5_000;
 
-/** Reads files one after the other, in a worker that is ended when one takes too long. */
+/** Reads files one after the other, in a worker that is terminated when one takes too long. */
 export class FileReading {
   #worker: Worker | undefined;
   #turn: Promise<unknown> = Promise.resolve();

@@ -1053,7 +1053,7 @@ export type AuditEntry = Message<"machine.cloud.v1.AuditEntry"> & {
 
   /**
    * `user`, `api-key`, `robot-secret`, `robot-location-secret` or `operator`: a command on the
-   * cloud's own computer.
+   * cloud's own host.
    *
    * @generated from field: string actor_type = 3;
    */
