@@ -66,7 +66,7 @@ Deno.test("jobState() tells a fault of the script from one of the cluster", () =
       [{ ...ended(137), conditions: [disruption] }, undefined, /had to go: preempting/],
       [
         { phase: "Failed", reason: "Evicted", message: "The node was low on resource: memory" },
-        ...[undefined, /ended by its node: The node was low/] as const,
+        ...[undefined, /evicted by its node: The node was low/] as const,
       ],
       [{ phase: "Failed", reason: "OutOfcpu", message: "no" }, undefined, /a node did not take/],
       [undefined, undefined, /its pod is gone/],
