@@ -63,7 +63,8 @@ export class SigningKey {
 
   /** The public key as minisign's file, for `minisign -p` and `release sync --key`. */
   get publicFile(): string {
-    const id = Buffer.from(this.#id).reverse().toString("hex").toUpperCase();
+    // Without zeros in front, as minisign writes it.
+    const id = Buffer.from(this.#id).readBigUInt64LE().toString(16).toUpperCase();
     const bytes = Buffer.concat([Buffer.from("Ed"), this.#id, publicBytes(this.#key)]);
     return `untrusted comment: minisign public key ${id}\n${bytes.toString("base64")}\n`;
   }
