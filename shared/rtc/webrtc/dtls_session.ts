@@ -6,9 +6,9 @@ import type { OwnCertificate } from "./own_certificate.ts";
 import type { Fingerprint } from "./data_channel_sdp.ts";
 import { HandshakeType, hasFingerprint, isFinished, isServersKey, isSigned } from "./dtls_proof.ts";
 import { SRTP_KEY_BYTES, SRTP_PROFILE, SRTP_SALT_BYTES, type SrtpKeys } from "./srtp_link.ts";
-import type { Dtls, DtlsRecord, Handshake } from "./werift_internals.ts";
+import { DtlsRecords, HEADER_BYTES, type RecordKey, SALT_BYTES } from "./dtls_records.ts";
+import type { Dtls, Handshake } from "./werift_internals.ts";
 
-const HEADER_BYTES = 13;
 const ContentType = {
   changeCipherSpec: 20,
   alert: 21,
@@ -55,6 +55,7 @@ export class DtlsSession {
   #unheard: Buffer | undefined;
   #heard = false;
   #repeats: ReturnType<typeof setTimeout>[] = [];
+  #records: DtlsRecords | undefined;
   #open = false;
   #ended = false;
 
@@ -81,9 +82,6 @@ export class DtlsSession {
     const dtls = isClient ? new DtlsClient(options) : new DtlsServer(options);
     this.#dtls = dtls as unknown as Dtls;
     this.#show(certificate);
-    this.#dtls.onData.subscribe((data) => {
-      if (this.#open && !this.#ended) events.data(data);
-    });
     this.#dtls.onConnect.subscribe(() => this.#connected());
     this.#dtls.onError.subscribe((error) => this.#end(`the handshake failed: ${String(error)}`));
     this.#watchHandshake();
@@ -92,20 +90,41 @@ export class DtlsSession {
 
   /** Takes a datagram of the peer. */
   receive(datagram: Buffer): void {
-    for (const { boxed, contentType, epoch } of records(datagram)) {
-      this.#heard = true;
-      // In the clear anybody can write; once there are keys, nothing in the clear counts.
-      if (this.#ended || !HANDLED.includes(contentType) || (this.#open && epoch === 0)) continue;
-      if (contentType === ContentType.alert) this.#alert(boxed, epoch);
-      else if (this.#dtls.bufferFragmentedHandshakes.length <= MOST_FRAGMENTS) {
-        this.#transport.onData(boxed, ["", 0]);
-      } else this.#end("the handshake failed: too many fragments");
+    for (let at = 0; at + HEADER_BYTES <= datagram.length;) {
+      const end = at + HEADER_BYTES + datagram.readUInt16BE(at + 11);
+      // What is cut off is left out.
+      if (end > datagram.length) return;
+      this.#receiveRecord(datagram.subarray(at, end));
+      at = end;
     }
   }
 
+  #receiveRecord(record: Buffer): void {
+    const contentType = record[0] ?? 0;
+    const isClear = record.readUInt16BE(3) === 0;
+    this.#heard = true;
+    // In the clear anybody can write; once there are keys, nothing in the clear counts.
+    if (this.#ended || !HANDLED.includes(contentType) || (this.#open && isClear)) return;
+    if (contentType === ContentType.applicationData) this.#data(record);
+    else if (contentType === ContentType.alert) this.#alert(record, isClear);
+    else if (this.#dtls.bufferFragmentedHandshakes.length <= MOST_FRAGMENTS) {
+      this.#transport.onData(record, ["", 0]);
+    } else this.#end("the handshake failed: too many fragments");
+  }
+
+  #data(record: Buffer): void {
+    const content = this.#open && this.#records?.open(record);
+    if (content) this.#events.data(content);
+  }
+
   /** Sends application data; lost when the session is not open. */
-  send(data: Buffer): void {
-    if (this.#open && !this.#ended) this.#dtls.send(data).catch(() => {});
+  send(data: Uint8Array): void {
+    if (this.#open) this.#sendRecord(ContentType.applicationData, data);
+  }
+
+  #sendRecord(contentType: number, content: Uint8Array): void {
+    if (this.#ended || !this.#records) return;
+    this.#events.send(this.#records.seal(contentType, content));
   }
 
   /** Keys for video; undefined while it is not open, and when the peer takes none (RFC 5764). */
@@ -116,7 +135,7 @@ export class DtlsSession {
 
   /** Says goodbye and ends all timers, those of the handshake within half a second. */
   async close(): Promise<void> {
-    if (this.#open && !this.#ended) this.#events.send(this.#seal(ContentType.alert, CLOSE_NOTIFY));
+    if (this.#open) this.#sendRecord(ContentType.alert, CLOSE_NOTIFY);
     this.#ended = true;
     for (const timer of this.#repeats) clearTimeout(timer);
     this.#dtls.dtls.flight = NO_FLIGHT;
@@ -196,13 +215,10 @@ export class DtlsSession {
 
   #connected(): void {
     if (this.#open || this.#ended) return;
-    // werift numbers its first records with keys like those without: the number of its last message
-    // of the handshake would come again, the peer would drop that record as a copy, and two
-    // would be encrypted with one nonce.
-    this.#dtls.dtls.recordSequenceNumber = FIRST_RECORD;
+    this.#records = this.#makeRecords();
     const problem = this.#findProblem();
     if (problem !== undefined) {
-      this.#events.send(this.#seal(ContentType.alert, Buffer.from([FATAL, BAD_CERTIFICATE])));
+      this.#sendRecord(ContentType.alert, Buffer.from([FATAL, BAD_CERTIFICATE]));
       return this.#end(problem);
     }
     this.#open = true;
@@ -256,16 +272,24 @@ export class DtlsSession {
     return serialize(messages.slice(0, messages.findIndex(({ msg_type }) => msg_type === type)));
   }
 
-  #alert(boxed: Buffer, epoch: number): void {
-    try {
-      const content = boxed.subarray(HEADER_BYTES);
-      const alert = epoch === 0 ? content : this.#dtls.cipher.decryptPacket(unseal(boxed));
-      const [level, description] = alert;
-      if (description === 0) this.#end("closed by the peer");
-      else if (level === FATAL) this.#end(`the peer closed DTLS with alert ${description}`);
-    } catch {
-      // Not from the peer.
-    }
+  #alert(record: Buffer, isClear: boolean): void {
+    const alert = isClear ? record.subarray(HEADER_BYTES) : this.#records?.open(record);
+    // Otherwise it is not from the peer.
+    if (!alert) return;
+    const [level, description] = alert;
+    if (description === 0) this.#end("closed by the peer");
+    else if (level === FATAL) this.#end(`the peer closed DTLS with alert ${description}`);
+  }
+
+  #makeRecords(): DtlsRecords | undefined {
+    const { clientWriteKey, serverWriteKey, clientNonce, serverNonce } = this.#dtls.cipher.cipher ??
+      {};
+    if (!clientWriteKey || !serverWriteKey || !clientNonce || !serverNonce) return undefined;
+    const client = recordKey(clientWriteKey, clientNonce);
+    const server = recordKey(serverWriteKey, serverNonce);
+    return new DtlsRecords(
+      this.#isClient ? { write: client, read: server } : { write: server, read: client },
+    );
   }
 
   #end(reason: string): void {
@@ -273,60 +297,15 @@ export class DtlsSession {
     this.#ended = true;
     this.#events.ended(reason);
   }
-
-  #seal(contentType: number, content: Buffer): Buffer {
-    const { dtls, cipher } = this.#dtls;
-    const protocolVersion = { major: 254, minor: 253 };
-    const { epoch } = dtls;
-    const sequenceNumber = ++dtls.recordSequenceNumber;
-    const recordLayerHeader = {
-      contentType,
-      protocolVersion,
-      epoch,
-      sequenceNumber,
-      contentLen: 0,
-    };
-    const { fragment } = cipher.encryptPacket({ recordLayerHeader, fragment: content });
-    const header = Buffer.from([contentType, 254, 253, 0, epoch, 0, 0, 0, 0, 0, 0, 0, 0]);
-    header.writeUIntBE(sequenceNumber, 5, 6);
-    header.writeUInt16BE(fragment.length, 11);
-    return Buffer.concat([header, fragment]);
-  }
 }
 
 const BAD_CERTIFICATE = 42;
-/** Larger than the number of records of any handshake. */
-const FIRST_RECORD = 10_000;
+
+function recordKey(key: Buffer, nonce: Buffer): RecordKey {
+  // werift writes the number of each of its records behind the salt.
+  return { key, salt: Buffer.from(nonce.subarray(0, SALT_BYTES)) };
+}
 
 function serialize(messages: readonly Handshake[]): Buffer {
   return Buffer.concat(messages.map((message) => message.serialize()));
-}
-
-/** The records of a datagram; what is cut off is left out. */
-function* records(
-  datagram: Buffer,
-): Generator<{ boxed: Buffer; contentType: number; epoch: number }> {
-  for (let at = 0; at + HEADER_BYTES <= datagram.length;) {
-    const end = at + HEADER_BYTES + datagram.readUInt16BE(at + 11);
-    if (end > datagram.length) return;
-    yield {
-      boxed: datagram.subarray(at, end),
-      contentType: datagram[at] ?? 0,
-      epoch: datagram.readUInt16BE(at + 3),
-    };
-    at = end;
-  }
-}
-
-function unseal(boxed: Buffer): DtlsRecord {
-  return {
-    recordLayerHeader: {
-      contentType: boxed[0] ?? 0,
-      protocolVersion: { major: boxed[1] ?? 0, minor: boxed[2] ?? 0 },
-      epoch: boxed.readUInt16BE(3),
-      sequenceNumber: boxed.readUIntBE(5, 6),
-      contentLen: boxed.readUInt16BE(11),
-    },
-    fragment: boxed.subarray(HEADER_BYTES),
-  };
 }

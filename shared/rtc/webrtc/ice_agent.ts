@@ -74,13 +74,15 @@ export class IceAgent {
     this.ufrag = this.#ice.localUsername = randomBytes(6).toString("base64");
     this.password = this.#ice.localPassword = randomBytes(24).toString("base64");
     this.#ice.userHistory = { [this.ufrag]: this.password };
-    this.#ice.onData.subscribe((data) => {
-      if (isDtls(data)) events.datagram(data);
-      else if (isMedia(data)) events.media(data);
-    });
+    this.#ice.onData.subscribe((data) => this.#arrived(data));
     this.#ice.stateChanged.subscribe((state) => {
       if (state === "failed") events.lost("the peer has not answered for 30 s");
     });
+  }
+
+  #arrived(data: Buffer): void {
+    if (isDtls(data)) this.#events.datagram(data);
+    else if (isMedia(data)) this.#events.media(data);
   }
 
   /** Lines of all own candidates so far. */
@@ -224,7 +226,8 @@ export class IceAgent {
     protocol.transport = socket;
     protocol.localIp = address;
     socket.onData = (data, from) => {
-      if (isStun(data) || this.#knows(from)) protocol.datagramReceived(data, from);
+      if (isStun(data)) protocol.datagramReceived(data, from);
+      else if (this.#knows(from)) this.#arrived(data);
     };
     const priority = candidatePriority("host", { transport: "udp", otherPreference: preference });
     this.#add(

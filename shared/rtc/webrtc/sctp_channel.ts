@@ -16,7 +16,7 @@ export const PayloadProtocol = {
 /** Of messages that came before somebody wanted them. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
 
-type SendNow = (protocol: number, data: Buffer) => Promise<void>;
+type SendNow = (protocol: number, data: Buffer) => void;
 
 /** The side of {@link MessageChannel} that SCTP sees. */
 export class SctpChannel implements MessageChannel {
@@ -70,6 +70,16 @@ export class SctpChannel implements MessageChannel {
     this.#pump();
   }
 
+  /** So many bytes are on their way. */
+  left(bytes: number): void {
+    if (this.#closed) return;
+    this.#inSctpBytes -= bytes;
+    const before = this.bufferedBytes;
+    this.bufferedBytes -= bytes;
+    this.#pump();
+    if (before > LOW_WATER_BYTES && this.bufferedBytes <= LOW_WATER_BYTES) this.onDrained();
+  }
+
   /** A message of the peer. */
   arrive(bytes: Uint8Array): void {
     if (this.#closed) return;
@@ -108,17 +118,7 @@ export class SctpChannel implements MessageChannel {
       const next = this.#queue.shift();
       if (!next) return;
       this.#inSctpBytes += next.data.length;
-      const sent = () => this.#sent(next.data.length);
-      sendNow(next.protocol, next.data).then(sent, sent);
+      sendNow(next.protocol, next.data);
     }
-  }
-
-  #sent(bytes: number): void {
-    if (this.#closed) return;
-    this.#inSctpBytes -= bytes;
-    const before = this.bufferedBytes;
-    this.bufferedBytes -= bytes;
-    this.#pump();
-    if (before > LOW_WATER_BYTES && this.bufferedBytes <= LOW_WATER_BYTES) this.onDrained();
   }
 }

@@ -1,6 +1,6 @@
-/** What keeps a peer from doing harm through the SCTP of werift, and makes that quicker. */
+/** What keeps a peer from doing harm through the SCTP of werift. */
 import type { Buffer } from "node:buffer";
-import { bundleData } from "./sctp_bundle.ts";
+import { SctpFlow } from "./sctp_flow.ts";
 import type { Association } from "./werift_internals.ts";
 
 /** What the peer may have on the way, in bytes: at least, at most, and a second of it. */
@@ -14,40 +14,46 @@ const MOST_PIECES = 32_768;
 /** Packets that wait while one is handled; what is more is lost, as it may be on its way. */
 const MOST_WAITING = 2_048;
 const MOST_DUPLICATES = 64;
-/**
- * RFC 9260, 6.2, recommends every second packet. In a stream, where each acknowledgement takes as
- * long as reading a packet, we acknowledge every fourth, once the sender has got going.
- */
-const PACKETS_A_SACK = { first: 2, later: 4, large: 2 } as const;
-const FIRST_PACKETS = 100;
-/** The RFC allows 200 ms; nobody is held up by 5. */
-const SACK_DELAY_MS = 5;
 // RFC 9260 begins with 1 s; werift with 3 s. A SACK may take 200 ms, so the least is above that.
 const FIRST_RTO_S = 1;
 const LEAST_RTO_S = 0.4;
 const MOST_RTO_S = 60;
 
+/** What a guarded association has to do with the rest of its connection. */
+export interface GuardOptions {
+  /** Seconds to the peer and back. */
+  readonly roundTripS: number;
+  /** Packets are of many kilobytes. */
+  readonly isLarge: boolean;
+  /** Puts a packet on its way. */
+  readonly send: (packet: Buffer) => void;
+  /** So much data of a stream has been sent for the first time. */
+  readonly left: (streamId: number, bytes: number) => void;
+  /** It has to end, in words. */
+  readonly end: (reason: string) => void;
+}
+
+/** The way in and out of a guarded association. */
+export interface GuardedAssociation {
+  readonly flow: SctpFlow;
+  /** Takes a packet of the peer. */
+  receive(packet: Buffer): void;
+}
+
 /**
  * Changes an association so that packets are handled one after the other, errors end the connection
  * and not the process, and what the peer may make us keep is bounded.
- *
- * @param path seconds to the peer and back, and whether packets are of many kilobytes.
- * @returns what takes the packets of the peer.
  */
 export function guardAssociation(
   association: Association,
-  { roundTripS, isLarge }: { roundTripS: number; isLarge: boolean },
-  end: (reason: string) => void,
-): (packet: Buffer) => void {
+  { roundTripS, isLarge, send, left, end }: GuardOptions,
+): GuardedAssociation {
   association.advertisedRwnd = receiveWindow(roundTripS);
   const fail = (error: unknown) => end(`SCTP failed: ${String(error)}`);
-  bundleData(association);
-  const transmit = association.transmit.bind(association);
-  association.transmit = () => transmit().catch(fail);
   boundMemory(association, end);
   countTimeouts(association);
-  acknowledgeLess(association, isLarge);
-  return handleInTurn(association, fail);
+  const flow = new SctpFlow(association, { isLarge, send, left });
+  return { flow, receive: handleInTurn(association, flow, fail) };
 }
 
 /**
@@ -65,6 +71,7 @@ function receiveWindow(roundTripS: number): number {
  */
 function handleInTurn(
   association: Association,
+  flow: SctpFlow,
   fail: (error: unknown) => void,
 ): (packet: Buffer) => void {
   const waiting: Buffer[] = [];
@@ -72,34 +79,17 @@ function handleInTurn(
   const run = async () => {
     busy = true;
     for (let packet; (packet = waiting.shift());) {
-      await association.handleData(packet).catch(fail);
+      try {
+        if (!flow.receive(packet)) await association.handleData(packet);
+      } catch (error) {
+        fail(error);
+      }
     }
     busy = false;
   };
   return (packet) => {
     if (waiting.length < MOST_WAITING) waiting.push(packet);
     if (!busy) void run();
-  };
-}
-
-/** werift acknowledges each packet, which takes as long as reading it. */
-function acknowledgeLess(association: Association, isLarge: boolean): void {
-  const scheduleSack = association.scheduleSack.bind(association);
-  let packets = 0;
-  let unacknowledged = 0;
-  const now = () => {
-    unacknowledged = 0;
-    clearTimeout(association.sackTimeout);
-    delete association.sackTimeout;
-    return scheduleSack();
-  };
-  association.scheduleSack = () => {
-    const isLoss = association.sackMisOrdered.size > 0 || association.sackDuplicates.length > 0;
-    const { first, later, large } = PACKETS_A_SACK;
-    const most = isLarge ? large : ++packets < FIRST_PACKETS ? first : later;
-    if (++unacknowledged >= most || isLoss) return now();
-    association.sackTimeout ??= setTimeout(() => void now(), SACK_DELAY_MS);
-    return Promise.resolve();
   };
 }
 

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { RTCSctpTransport } from "werift";
 import { MAX_FRAME_BYTES } from "./channel.ts";
 import { MAX_MESSAGE_BYTES } from "./data_channel_sdp.ts";
-import { guardAssociation } from "./sctp_guard.ts";
+import { guardAssociation, type GuardedAssociation } from "./sctp_guard.ts";
 import { PayloadProtocol, SctpChannel } from "./sctp_channel.ts";
 import type { Association } from "./werift_internals.ts";
 
@@ -16,6 +16,8 @@ const SAME_HOST_MTU = 1400;
 const DTLS_BYTES = 64;
 /** Bytes that SCTP has at once: all of it is looked at again with each packet, small or large. */
 const IN_SCTP_BYTES = { small: 64 * 1024, large: 256 * 1024 };
+
+const DONE = Promise.resolve();
 
 /** What a link reports. */
 export interface SctpEvents {
@@ -45,7 +47,7 @@ export interface SctpOptions {
 export class SctpLink {
   readonly #association: Association;
   readonly #events: SctpEvents;
-  readonly #receive: (packet: Buffer) => void;
+  readonly #guarded: GuardedAssociation;
   readonly #channels: ReadonlyMap<number, SctpChannel>;
   readonly #remotePort: number;
   #ended = false;
@@ -60,12 +62,17 @@ export class SctpLink {
     this.#remotePort = options.remotePort;
     this.#association = makeAssociation(options, events);
     const end = (reason: string) => this.#end(reason);
-    const { roundTripS } = options;
     const isLarge = isLargePath(options);
-    this.#receive = guardAssociation(this.#association, { roundTripS, isLarge }, end);
-    this.#association.onReceive.subscribe((streamId, protocol, data) => {
-      this.#deliver(streamId, protocol, data);
+    const { flow } = this.#guarded = guardAssociation(this.#association, {
+      roundTripS: options.roundTripS,
+      isLarge,
+      send: events.send,
+      left: (streamId, bytes) => channels.get(streamId)?.left(bytes),
+      end,
     });
+    this.#association.receive = (streamId, protocol, data) => {
+      this.#deliver(streamId, protocol, data);
+    };
     this.#association.onReconfigStreams.subscribe((streamIds) => {
       if (streamIds.includes(StreamId.data)) end("the data channel was closed by the peer");
     });
@@ -75,7 +82,7 @@ export class SctpLink {
       for (const [streamId, channel] of channels) {
         channel.open(
           limit,
-          (protocol, data) => this.#association.send(streamId, protocol, data),
+          (protocol, data) => flow.send(streamId, protocol, data),
           isLarge ? IN_SCTP_BYTES.large : IN_SCTP_BYTES.small,
         );
       }
@@ -92,12 +99,13 @@ export class SctpLink {
 
   /** Takes a packet of the peer. */
   receive(packet: Buffer): void {
-    if (!this.#ended) this.#receive(packet);
+    if (!this.#ended) this.#guarded.receive(packet);
   }
 
   /** Ends the association; the peer is notified. */
   async close(): Promise<void> {
     this.#ended = true;
+    this.#guarded.flow.flush();
     await this.#association.stop().catch(() => {});
   }
 
@@ -146,7 +154,9 @@ export function makeAssociation(
   };
   transport.setDtlsTransport(dtls as unknown as Parameters<typeof transport.setDtlsTransport>[0]);
   const association = transport.sctp as unknown as Association;
+  // werift's own user of it, who is called with each acknowledgement, too.
   association.onReceive.allUnsubscribe();
+  association.onSackReceived = () => DONE;
   association.isServer = !isClient;
   return association;
 }

@@ -16,6 +16,7 @@ import type {
   SignatureHash,
   Transport,
 } from "werift";
+import type { DataChunk, Sack } from "./sctp_packet.ts";
 
 /** Its ICE agent, with what it does while it gathers on its own. */
 export type IceConnection =
@@ -71,29 +72,15 @@ export interface Handshake {
   serialize(): Buffer;
 }
 
-/** A record as its cipher takes it. */
-export interface DtlsRecord {
-  recordLayerHeader: {
-    contentType: number;
-    protocolVersion: { major: number; minor: number };
-    epoch: number;
-    sequenceNumber: number;
-    contentLen: number;
-  };
-  fragment: Buffer;
-}
-
 /** Its DTLS, with the state of the handshake. */
 export type Dtls =
-  & Pick<DtlsClient | DtlsServer, "connected" | "onConnect" | "onData" | "onError" | "send">
+  & Pick<DtlsClient | DtlsServer, "connected" | "onConnect" | "onError">
   & {
     onHandleHandshakes(messages: Handshake[]): Promise<void>;
     bufferFragmentedHandshakes: unknown[];
     dtls: {
       /** Number of the last flight; a flight is sent again while the next one has not come. */
       flight: number;
-      epoch: number;
-      recordSequenceNumber: number;
       /** What was sent last, for when it is lost. */
       lastMessage: readonly Buffer[];
       sortedHandshakeCache: readonly Handshake[];
@@ -106,6 +93,12 @@ export type Dtls =
       remoteSalt: Buffer;
     };
     cipher: {
+      cipher?: {
+        clientWriteKey?: Buffer;
+        serverWriteKey?: Buffer;
+        clientNonce?: Buffer;
+        serverNonce?: Buffer;
+      };
       localCert?: Buffer;
       localPrivateKey?: { sign(data: Buffer, hash: string): Buffer };
       signatureHashAlgorithm?: SignatureHash;
@@ -115,30 +108,21 @@ export type Dtls =
       localRandom?: { serialize(): Buffer };
       remoteRandom?: { serialize(): Buffer };
       remoteKeyPair?: { publicKey?: Buffer };
-      encryptPacket(record: DtlsRecord): DtlsRecord;
-      decryptPacket(record: DtlsRecord): Buffer;
     };
   };
 
-/** A chunk of DATA of SCTP. */
-export interface DataChunk {
-  readonly tsn: number;
-  readonly streamId: number;
-  readonly userData: Buffer;
-}
-
-/** A chunk of SCTP as it is sent. */
-export interface SentChunk {
-  readonly type: number;
-  readonly bytes: Buffer;
-}
-
 /** Its SCTP association. */
 export interface Association {
+  readonly state: string;
+  readonly isStopped: boolean;
   isServer: boolean;
   rto: number;
   srtt?: number;
   rttvar?: number;
+  readonly localPort: number;
+  readonly remotePort: number;
+  readonly localVerificationTag: number;
+  readonly remoteVerificationTag: number;
   lastReceivedTsn: number;
   advertisedRwnd: number;
   sackNeeded: boolean;
@@ -146,22 +130,38 @@ export interface Association {
   sackMisOrdered: Set<number>;
   sackDuplicates: number[];
   sackTimeout?: ReturnType<typeof setTimeout>;
-  inboundStreams: Record<number, { reassembly: readonly DataChunk[] }>;
+  inboundStreams: Record<
+    number,
+    { reassembly: readonly DataChunk[]; streamSequenceNumber: number }
+  >;
+  localTsn: number;
+  flightSize: number;
+  readonly cwnd: number;
+  readonly peerRwnd: number;
+  readonly fastRecoveryExit?: number;
+  fastRecoveryTransmit: boolean;
+  readonly outboundQueue: DataChunk[];
+  readonly outboundStreamSeq: Record<number, number>;
+  readonly sentQueue: DataChunk[];
+  timer3Handle?: ReturnType<typeof setTimeout> | undefined;
   readonly stateChanged: Readonly<Record<"connected" | "closed", Listeners<[]>>>;
-  readonly onReceive: Listeners<[streamId: number, protocol: number, data: Buffer]> & {
-    allUnsubscribe(): void;
-  };
+  readonly onReceive: { allUnsubscribe(): void };
   readonly onReconfigStreams: Listeners<[number[]]>;
+  onSackReceived: () => Promise<void>;
   start(remotePort: number): Promise<void>;
   stop(): Promise<void>;
   send(streamId: number, protocol: number, data: Buffer): Promise<void>;
   handleData(packet: Buffer): Promise<void>;
+  receive(streamId: number, protocol: number, data: Buffer): void;
   receiveDataChunk(chunk: DataChunk): void;
+  receiveSackChunk(chunk: Sack): Promise<void>;
   markReceived(tsn: number): boolean;
-  scheduleSack(): Promise<void>;
   updateRto(seconds: number): void;
   transmit(): Promise<void>;
-  sendChunk(chunk: SentChunk): Promise<void>;
+  timer3Start(): void;
+  timer3Restart(): void;
+  timer3Cancel(): void;
+  timer3Expired(): void;
   /** Longest data of a packet with one chunk. */
   readonly maxPayloadSize: number;
 }
