@@ -5,8 +5,9 @@ import { MAX_FRAME_BYTES } from "../../rtc/webrtc/channel.ts";
 import { statusMessage } from "../client/grpc_status.ts";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import { metadataOf } from "./call_metadata.ts";
+import type { Frame } from "./frame_bytes.ts";
 import type { FrameWriter } from "./frame_writer.ts";
-import { type Frame, responseFrame, responseMessageFrames } from "./frames.ts";
+import { answerFrame, endFrame, responseFrame, responseMessageFrames } from "./frames.ts";
 import type { ServedCall } from "./served_call.ts";
 
 /** What stays of an error's text, in letters, where all of it is too long for a frame. */
@@ -46,7 +47,7 @@ export class Answer {
       );
     }
     this.begin();
-    return this.writer.sendAll(responseMessageFrames(this.id, bytes), () => this.call.signal);
+    return this.writer.sendAll(responseMessageFrames(this.id, bytes), () => this.call.cancelSignal);
   }
 
   /** Ends the call, with an error if there is one. */
@@ -68,7 +69,7 @@ export function refuse(writer: FrameWriter, id: bigint, error: ConnectError): vo
 
 function headersFrame(id: bigint, headers: Headers | undefined): Frame {
   const metadata = metadataOf(headers);
-  return responseFrame(id, { case: "headers", value: metadata ? { metadata } : {} });
+  return metadata ? responseFrame(id, { case: "headers", value: { metadata } }) : answerFrame(id);
 }
 
 /** Details and metadata are left out, and a long text is cut, where they don't fit in a frame. */
@@ -78,6 +79,7 @@ function trailersFrame(
   trailers: Headers | undefined,
 ): Frame {
   const metadata = metadataOf(trailers);
+  if (!error && !metadata) return endFrame(id);
   const status = error ? statusMessage(error) : create(StatusSchema);
   const frame = responseFrame(id, {
     case: "trailers",

@@ -1,7 +1,7 @@
 import { HIGH_WATER_BYTES, type MessageChannel } from "../../rtc/webrtc/channel.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
 import type { CancelSignal } from "../client/call_channel.ts";
-import type { Frame } from "./frames.ts";
+import type { Frame } from "./frame_bytes.ts";
 
 /**
  * Where frames that don't wait close the channel: its peer asks on and on and takes no answer. The

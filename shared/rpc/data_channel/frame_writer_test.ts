@@ -9,7 +9,7 @@ import {
 import { waitFor } from "../../base/time/wait_for.ts";
 import { RpcRouter } from "../server/router.ts";
 import { FrameWriter } from "./frame_writer.ts";
-import type { Frame } from "./frames.ts";
+import type { Frame } from "./frame_bytes.ts";
 import { serveEcho } from "./testing.ts";
 import { createDataChannelTransport } from "./transport.ts";
 

@@ -2,24 +2,60 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
-  type PacketMessage,
   type Request,
+  type RequestHeaders,
+  type RequestMessage,
   RequestSchema,
   type Response,
+  type ResponseHeaders,
   ResponseSchema,
+  type ResponseTrailers,
 } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
 import { MAX_FRAME_BYTES } from "../../rtc/webrtc/channel.ts";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
+import {
+  type Frame,
+  type Piece,
+  plainAnswerFrame,
+  plainHeadersFrame,
+  readPlainRequest,
+  readPlainResponse,
+  requestPieceFrame,
+  responsePieceFrame,
+  successFrame,
+} from "./frame_bytes.ts";
 import type { HeldBytes } from "./held_bytes.ts";
-
-/** A frame, as a channel takes it. */
-export type Frame = Uint8Array<ArrayBuffer>;
 
 /** What a frame holds next to its piece: 31 bytes with the longest id and every flag set. */
 const WRAPPER_BYTES = 32;
 
 /** Longest piece of a message in one frame. */
 export const MAX_PIECE_BYTES = MAX_FRAME_BYTES - WRAPPER_BYTES;
+
+/** What a frame of the caller has in it. */
+export type RequestContent =
+  | {
+    readonly case: "headers";
+    readonly value: Pick<RequestHeaders, "method" | "metadata" | "timeout">;
+  }
+  | { readonly case: "message"; readonly value: RequestPiece }
+  | { readonly case: "rstStream"; readonly value: boolean }
+  | { readonly case: undefined };
+
+/** A piece of a request, or the end of all of them. */
+export interface RequestPiece extends Pick<RequestMessage, "hasMessage" | "eos"> {
+  readonly packetMessage?: Piece | undefined;
+}
+
+/** What a frame of who answers has in it. */
+export type ResponseContent =
+  | { readonly case: "headers"; readonly value: Pick<ResponseHeaders, "metadata"> }
+  | { readonly case: "message"; readonly value: { readonly packetMessage?: Piece | undefined } }
+  | { readonly case: "trailers"; readonly value: Pick<ResponseTrailers, "status" | "metadata"> }
+  | { readonly case: undefined };
+
+const EMPTY_HEADERS: ResponseContent = { case: "headers", value: {} };
+const SUCCESS: ResponseContent = { case: "trailers", value: {} };
 
 type RequestType = NonNullable<MessageInitShape<typeof RequestSchema>["type"]>;
 type ResponseType = NonNullable<MessageInitShape<typeof ResponseSchema>["type"]>;
@@ -34,15 +70,47 @@ export function responseFrame(id: bigint, type: ResponseType): Frame {
   return toBinary(ResponseSchema, create(ResponseSchema, { stream: { id }, type }));
 }
 
+/** The headers of a call without metadata and limit. */
+export function headersFrame(id: bigint, method: string): Frame {
+  return plainHeadersFrame(id, method) ??
+    requestFrame(id, { case: "headers", value: { method } });
+}
+
+/** The headers of an answer, without metadata. */
+export function answerFrame(id: bigint): Frame {
+  return plainAnswerFrame(id) ?? responseFrame(id, { case: "headers", value: {} });
+}
+
+/** The end of a call that succeeded, without metadata. */
+export function endFrame(id: bigint): Frame {
+  return successFrame(id) ?? responseFrame(id, { case: "trailers", value: { status: {} } });
+}
+
 /** A frame of the caller; undefined when the bytes are none or name no call. */
-export function readRequest(bytes: Uint8Array): { id: bigint; type: Request["type"] } | undefined {
-  return read(bytes, (bytes) => fromBinary(RequestSchema, bytes));
+export function readRequest(bytes: Uint8Array): { id: bigint; type: RequestContent } | undefined {
+  const plain = readPlainRequest(bytes);
+  if (!plain) return read(bytes, (bytes) => fromBinary(RequestSchema, bytes));
+  const { id } = plain;
+  if (plain.kind === "headers") {
+    return { id, type: { case: "headers", value: { method: plain.method } } };
+  }
+  const value = { hasMessage: true, packetMessage: plain, eos: plain.eos };
+  return { id, type: { case: "message", value } };
 }
 
 /** A frame of who answers; undefined when the bytes are none or name no call. */
 export function readResponse(
   bytes: Uint8Array,
-): { id: bigint; type: Response["type"] } | undefined {
+): { id: bigint; type: ResponseContent } | undefined {
+  const plain = readPlainResponse(bytes);
+  switch (plain?.kind) {
+    case "headers":
+      return { id: plain.id, type: EMPTY_HEADERS };
+    case "message":
+      return { id: plain.id, type: { case: "message", value: { packetMessage: plain } } };
+    case "success":
+      return { id: plain.id, type: SUCCESS };
+  }
   return read(bytes, (bytes) => fromBinary(ResponseSchema, bytes));
 }
 
@@ -71,7 +139,8 @@ export function* requestMessageFrames(
 ): Generator<Frame> {
   for (const packetMessage of pieces(message)) {
     const eos = last && packetMessage.eom;
-    yield requestFrame(id, { case: "message", value: { hasMessage: true, packetMessage, eos } });
+    yield requestPieceFrame(id, packetMessage, eos) ??
+      requestFrame(id, { case: "message", value: { hasMessage: true, packetMessage, eos } });
   }
 }
 
@@ -84,12 +153,13 @@ export function endOfStreamFrame(id: bigint): Frame {
 /** The frames of one answer. */
 export function* responseMessageFrames(id: bigint, message: Uint8Array): Generator<Frame> {
   for (const packetMessage of pieces(message)) {
-    yield responseFrame(id, { case: "message", value: { packetMessage } });
+    yield responsePieceFrame(id, packetMessage) ??
+      responseFrame(id, { case: "message", value: { packetMessage } });
   }
 }
 
 /** An empty message is one empty piece. */
-function* pieces(message: Uint8Array): Generator<{ data: Uint8Array; eom: boolean }> {
+function* pieces(message: Uint8Array): Generator<Piece> {
   let at = 0;
   do {
     const end = Math.min(at + MAX_PIECE_BYTES, message.length);
@@ -119,7 +189,7 @@ export class MessageAssembler {
    * @throws {ConnectError} RESOURCE_EXHAUSTED when the message, or what all calls hold, is too much.
    */
   push(
-    { data, eom }: Pick<PacketMessage, "data" | "eom">,
+    { data, eom }: Piece,
     maxBytes = MAX_MESSAGE_BYTES,
   ): Uint8Array | undefined {
     const length = this.#length + data.length;

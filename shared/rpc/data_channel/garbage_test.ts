@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { type RandomSource, randomSource } from "../../test_tools/random_source.ts";
 import { TestEchoService } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
+import type { Frame } from "./frame_bytes.ts";
 import {
   endOfStreamFrame,
-  type Frame,
   readRequest,
   readResponse,
   requestFrame,

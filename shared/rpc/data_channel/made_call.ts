@@ -1,15 +1,18 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Response, ResponseTrailers } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
+import type { Status } from "../../gen/google/rpc/status_pb.ts";
 import type { CancelSignal } from "../client/call_channel.ts";
+import { CancelSource } from "../client/cancel_source.ts";
 import { addDetails } from "../client/grpc_status.ts";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import { appendAnswerMetadata } from "./call_metadata.ts";
 import type { FrameWriter } from "./frame_writer.ts";
+import type { Piece } from "./frame_bytes.ts";
 import {
   endOfStreamFrame,
   MessageAssembler,
   requestFrame,
   requestMessageFrames,
+  type ResponseContent,
 } from "./frames.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 import { MessageQueue } from "./message_queue.ts";
@@ -29,9 +32,8 @@ const OVER = new ConnectError("the call has finished", Code.Canceled);
 
 /** One call that has been made over a data channel, from its headers to its end. */
 export class MadeCall {
-  readonly header = new Headers();
-  /** Complete when the call has ended. */
-  readonly trailer = new Headers();
+  #header: Headers | undefined;
+  #trailer: Headers | undefined;
   /** The answers, then the error if the call ended with one. */
   readonly answers: MessageQueue;
   /** Resolves when the answer begins, or never will. */
@@ -42,7 +44,7 @@ export class MadeCall {
   readonly #end: (error: ConnectError | undefined) => void;
   readonly #assembler: MessageAssembler;
   /** Aborts at the end of the call, so that nothing of it is sent from then on. */
-  readonly #over = new AbortController();
+  readonly #over = new CancelSource();
   readonly #onAbort = () => this.cancel(abortReason(this.options.signal));
 
   constructor(private readonly options: MadeCallOptions) {
@@ -57,21 +59,30 @@ export class MadeCall {
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
+  get header(): Headers {
+    return this.#header ??= new Headers();
+  }
+  /** Complete when the call has ended. */
+  get trailer(): Headers {
+    return this.#trailer ??= new Headers();
+  }
+
   /** Takes a frame of the answer. */
-  take(type: Response["type"]): void {
+  take(type: ResponseContent): void {
     switch (type.case) {
       case "headers":
-        appendAnswerMetadata(this.header, type.value.metadata);
+        if (type.value.metadata) appendAnswerMetadata(this.header, type.value.metadata);
         return this.#begin();
       case "message":
-        return this.#message(type.value.packetMessage ?? { data: new Uint8Array(0), eom: false });
+        if (type.value.packetMessage) this.#message(type.value.packetMessage);
+        return;
       case "trailers":
-        appendAnswerMetadata(this.trailer, type.value.metadata);
-        return this.finish(errorOf(type.value, this.trailer));
+        if (type.value.metadata) appendAnswerMetadata(this.trailer, type.value.metadata);
+        return this.finish(this.#errorOf(type.value));
     }
   }
 
-  #message(piece: { data: Uint8Array; eom: boolean }): void {
+  #message(piece: Piece): void {
     try {
       const message = this.#assembler.push(piece);
       if (message) this.answers.push(message);
@@ -87,12 +98,12 @@ export class MadeCall {
       const text = `the request is larger than ${MAX_MESSAGE_BYTES} bytes`;
       return this.cancel(new ConnectError(text, Code.ResourceExhausted));
     }
-    await writer.sendAll(requestMessageFrames(id, request, { last }), () => this.#over.signal);
+    await writer.sendAll(requestMessageFrames(id, request, { last }), () => this.#over);
   }
 
   /** Sends requests until they or the call end. */
   async sendAll(requests: AsyncIterable<Uint8Array>): Promise<void> {
-    const over = this.#over.signal;
+    const over = this.#over;
     try {
       for await (const request of requests) {
         if (over.aborted) return;
@@ -117,7 +128,7 @@ export class MadeCall {
 
   /** Cancels it, and notifies the peer. Does nothing when it has ended. */
   cancel(reason: ConnectError): void {
-    if (this.#over.signal.aborted) return;
+    if (this.#over.aborted) return;
     this.options.writer.send(requestFrame(this.options.id, { case: "rstStream", value: true }));
     this.answers.drop(reason);
     this.finish(reason);
@@ -125,7 +136,7 @@ export class MadeCall {
 
   /** Ends the call; what came before can still be read. */
   finish(error: ConnectError | undefined): void {
-    if (this.#over.signal.aborted) return;
+    if (this.#over.aborted) return;
     this.#over.abort(OVER);
     this.options.signal.removeEventListener("abort", this.#onAbort);
     this.#assembler.clear();
@@ -134,6 +145,15 @@ export class MadeCall {
     this.#end(error);
     this.options.onEnd();
   }
+
+  /** The error that trailers carry; undefined when the call succeeded. */
+  #errorOf({ status }: { readonly status?: Status | undefined }): ConnectError | undefined {
+    if (!status || status.code === 0) return undefined;
+    const code = Code[status.code] === undefined ? Code.Unknown : status.code as Code;
+    const error = new ConnectError(status.message, code, this.trailer);
+    addDetails(error, status);
+    return error;
+  }
 }
 
 /** What an aborted call is answered with. */
@@ -141,13 +161,4 @@ export function abortReason({ reason }: CancelSignal): ConnectError {
   return reason instanceof ConnectError
     ? reason
     : new ConnectError("the call was cancelled", Code.Canceled);
-}
-
-/** The error that trailers carry; undefined when the call succeeded. */
-function errorOf({ status }: ResponseTrailers, trailer: Headers): ConnectError | undefined {
-  if (!status || status.code === 0) return undefined;
-  const code = Code[status.code] === undefined ? Code.Unknown : status.code as Code;
-  const error = new ConnectError(status.message, code, trailer);
-  addDetails(error, status);
-  return error;
 }

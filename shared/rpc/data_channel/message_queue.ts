@@ -31,8 +31,8 @@ export class MessageQueue {
    */
   push(message: Uint8Array): void {
     if (this.#end) return;
-    // A short message must not keep a long frame alive.
-    const kept = message.length * 2 < message.buffer.byteLength ? message.slice() : message;
+    // A short message must not keep a long frame alive. A Buffer's own slice() would copy nothing.
+    const kept = message.length * 2 < message.buffer.byteLength ? new Uint8Array(message) : message;
     const bytes = cost(kept);
     if (this.#bytes > 0 && this.#bytes + bytes > MAX_MESSAGE_BYTES) {
       throw new ConnectError(

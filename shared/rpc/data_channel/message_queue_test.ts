@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import { rejection } from "../testing.ts";
 import { HeldBytes } from "./held_bytes.ts";
@@ -75,4 +76,5 @@ Deno.test("MessageQueue takes one message of any size, and bounds the number of 
 Deno.test("MessageQueue keeps no long frame for a short message", () => {
   const queue = new MessageQueue(new HeldBytes(10_000));
   for (let n = 0; n < 10; n++) queue.push(new Uint8Array(60_000).subarray(0, 10));
+  for (let n = 0; n < 10; n++) queue.push(Buffer.from(new ArrayBuffer(60_000)).subarray(0, 10));
 });

@@ -8,6 +8,7 @@ import {
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { CancelSignal } from "../client/call_channel.ts";
+import { CancelSource } from "../client/cancel_source.ts";
 import { type ForwardedCall, isForwardedKey, passedOnKey } from "../client/forward.ts";
 import type { Call } from "../server/interceptor.ts";
 import { type Peer, peerKey } from "../server/peer.ts";
@@ -39,7 +40,9 @@ export class ServedCall implements Call, HandlerContext, ForwardedCall {
   /** Longest message that interceptors want; undefined: the longest there is. */
   messageLimit: number | undefined;
   readonly #metadata: CallMetadata;
-  readonly #controller = new AbortController();
+  /** Made when a handler wants it; it costs more than passing the call on. */
+  #controller: AbortController | undefined;
+  readonly #cancelled = new CancelSource();
   #requestHeader: Headers | undefined;
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
@@ -102,10 +105,14 @@ export class ServedCall implements Call, HandlerContext, ForwardedCall {
   }
 
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#cancelled.aborted) this.#controller.abort(this.#cancelled.reason);
+    }
     return this.#controller.signal;
   }
   get cancelSignal(): CancelSignal {
-    return this.signal;
+    return this.#cancelled;
   }
 
   timeoutMs(): number | undefined {
@@ -116,8 +123,9 @@ export class ServedCall implements Call, HandlerContext, ForwardedCall {
   }
 
   abort(reason: unknown): void {
-    if (this.signal.aborted) return;
-    this.#controller.abort(reason);
+    if (this.#cancelled.aborted) return;
+    this.#cancelled.abort(reason);
+    this.#controller?.abort(reason);
     this.#onAbort?.(
       reason instanceof ConnectError
         ? reason
@@ -133,6 +141,7 @@ export class ServedCall implements Call, HandlerContext, ForwardedCall {
   /** Ends the signal when the call is over, so that work tied to it stops. */
   finish(): void {
     this.#onAbort = undefined;
-    this.#controller.abort(ENDED);
+    this.#cancelled.abort(ENDED);
+    this.#controller?.abort(ENDED);
   }
 }

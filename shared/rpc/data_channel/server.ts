@@ -1,7 +1,8 @@
 /** gRPC over one WebRTC data channel: the side that answers. */
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
-import type { RequestHeaders, RequestMessage } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
+import type { RequestHeaders } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
 import type { MessageChannel } from "../../rtc/webrtc/channel.ts";
+import { CallDeadlines } from "../server/deadlines.ts";
 import type { UnexpectedErrorReporter } from "../server/errors.ts";
 import type { Interceptor } from "../server/interceptor.ts";
 import type { Peer } from "../server/peer.ts";
@@ -12,7 +13,7 @@ import { Answer, refuse } from "./answer.ts";
 import { readMetadata } from "./call_metadata.ts";
 import { timeoutOf } from "./call_timeout.ts";
 import { FrameWriter } from "./frame_writer.ts";
-import { readRequest } from "./frames.ts";
+import { readRequest, type RequestPiece } from "./frames.ts";
 import { HeldBytes } from "./held_bytes.ts";
 import { ServedCall } from "./served_call.ts";
 import { Turn } from "./turn.ts";
@@ -71,6 +72,7 @@ class DataChannelServer implements ServedDataChannel {
   readonly #endedIds = new Set<bigint>();
   readonly #held: HeldBytes;
   readonly #running = new RunningCalls();
+  readonly #deadlines = new CallDeadlines();
   #stopped = false;
   readonly #stop = () => this.#endStreams();
 
@@ -85,6 +87,7 @@ class DataChannelServer implements ServedDataChannel {
       signal.removeEventListener("abort", this.#stop);
       this.#stopped = true;
       this.#writer.end();
+      this.#deadlines.close();
       this.#endAll(new ConnectError("the caller went away", Code.Canceled));
       accounts?.close();
     };
@@ -121,7 +124,7 @@ class DataChannelServer implements ServedDataChannel {
     }
   }
 
-  #headers(id: bigint, headers: RequestHeaders): void {
+  #headers(id: bigint, headers: Pick<RequestHeaders, "method" | "metadata" | "timeout">): void {
     const turn = this.#turns.get(id);
     if (turn) return turn.abort(invalid("headers already received"));
     try {
@@ -131,14 +134,14 @@ class DataChannelServer implements ServedDataChannel {
     }
   }
 
-  #message(id: bigint, message: RequestMessage): void {
+  #message(id: bigint, message: RequestPiece): void {
     const turn = this.#turns.get(id);
     if (turn) turn.request(message);
     else if (!this.#endedIds.has(id)) this.#refuse(id, invalid("headers not yet received"));
   }
 
   /** @throws {ConnectError} when the call is not taken up. */
-  #begin(id: bigint, headers: RequestHeaders): void {
+  #begin(id: bigint, headers: Pick<RequestHeaders, "method" | "metadata" | "timeout">): void {
     const { router, interceptors, peer, values, report } = this.options;
     if (this.#stopped) throw unavailable();
     if (this.#turns.size >= MOST_CALLS) {
@@ -157,6 +160,7 @@ class DataChannelServer implements ServedDataChannel {
       call,
       answer: new Answer(id, call, this.#writer),
       held: this.#held,
+      deadlines: this.#deadlines,
       interceptors,
       report,
       onEnd: () => {

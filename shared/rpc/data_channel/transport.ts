@@ -5,8 +5,9 @@ import type { AnswerMetadata, CallChannel, OutgoingCall } from "../client/call_c
 import { transportOver } from "../client/transport_over.ts";
 import { metadataOfHttp2 } from "./call_metadata.ts";
 import { durationOf } from "./call_timeout.ts";
+import type { Frame } from "./frame_bytes.ts";
 import { FrameWriter } from "./frame_writer.ts";
-import { type Frame, readResponse, requestFrame } from "./frames.ts";
+import { headersFrame as plainHeadersFrame, readResponse, requestFrame } from "./frames.ts";
 import { HeldBytes } from "./held_bytes.ts";
 import { abortReason, MadeCall } from "./made_call.ts";
 import { refusal } from "../reasons.ts";
@@ -41,7 +42,8 @@ export class DataChannelCalls implements CallChannel {
   }
 
   async call(outgoing: OutgoingCall, request: Uint8Array): Promise<Uint8Array> {
-    return (await this.unaryWithMetadata(outgoing, request)).bytes;
+    const call = this.#begin(outgoing);
+    return await this.#answer(call, request);
   }
 
   async unaryWithMetadata(
@@ -49,12 +51,7 @@ export class DataChannelCalls implements CallChannel {
     request: Uint8Array,
   ): Promise<AnswerMetadata & { bytes: Uint8Array }> {
     const call = this.#begin(outgoing);
-    void call.send(request, { last: true });
-    const error = await call.ended;
-    if (error) throw error;
-    const bytes = await call.answers.next();
-    call.answers.drop();
-    if (!bytes) throw new ConnectError("the call finished without a response", Code.Internal);
+    const bytes = await this.#answer(call, request);
     return { bytes, header: call.header, trailer: call.trailer };
   }
 
@@ -72,6 +69,16 @@ export class DataChannelCalls implements CallChannel {
   close(): void {
     this.#end("closed");
     this.channel.close();
+  }
+
+  async #answer(call: MadeCall, request: Uint8Array): Promise<Uint8Array> {
+    void call.send(request, { last: true });
+    const error = await call.ended;
+    if (error) throw error;
+    const bytes = await call.answers.next();
+    call.answers.drop();
+    if (!bytes) throw new ConnectError("the call finished without a response", Code.Internal);
+    return bytes;
   }
 
   /** @throws {ConnectError} when the call can't be made. */
@@ -103,6 +110,7 @@ export class DataChannelCalls implements CallChannel {
 /** @throws {ConnectError} RESOURCE_EXHAUSTED when the metadata doesn't fit in a frame. */
 function headersFrame(id: bigint, { path, metadata, timeoutMs }: OutgoingCall): Frame {
   const fields = metadataOfHttp2(metadata.toHttp2Headers());
+  if (!fields && timeoutMs === undefined) return plainHeadersFrame(id, path);
   const frame = requestFrame(id, {
     case: "headers",
     value: {

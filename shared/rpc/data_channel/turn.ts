@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { RequestMessage } from "../../gen/proto/rpc/webrtc/v1/grpc_pb.ts";
+import type { CallDeadlines } from "../server/deadlines.ts";
 import { toCallerError, type UnexpectedErrorReporter } from "../server/errors.ts";
 import { type Interceptor, runAfter, runBefore } from "../server/interceptor.ts";
 import { invokeMany, invokeOne } from "../server/invocation.ts";
@@ -7,7 +7,7 @@ import { DEFAULT_CALL_DEADLINE_MS } from "../client/limits.ts";
 import type { MethodBinding } from "../server/router.ts";
 import type { Answer } from "./answer.ts";
 import { after } from "./call_timeout.ts";
-import { MessageAssembler } from "./frames.ts";
+import { MessageAssembler, type RequestPiece } from "./frames.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 import { MessageQueue } from "./message_queue.ts";
 import { ENDED, type ServedCall } from "./served_call.ts";
@@ -18,6 +18,7 @@ export interface TurnOptions {
   readonly call: ServedCall;
   readonly answer: Answer;
   readonly held: HeldBytes;
+  readonly deadlines: CallDeadlines;
   readonly interceptors: readonly Interceptor[];
   readonly report: UnexpectedErrorReporter;
   /** Called once, when the caller has been notified how the call ended. */
@@ -53,7 +54,7 @@ export class Turn {
   }
 
   /** Takes a piece of a request, or the end of the stream of them. */
-  request({ hasMessage, packetMessage, eos }: RequestMessage): void {
+  request({ hasMessage, packetMessage, eos }: RequestPiece): void {
     if (this.#requests.ended) {
       // Over HTTP/2 it fails such a call, too.
       if (hasMessage && !this.#asksMany) this.abort(invalid("the method takes one message"));
@@ -127,16 +128,16 @@ export class Turn {
 
   async #input() {
     if (this.#asksMany) return this.#requests.read();
-    const stop = after(DEFAULT_CALL_DEADLINE_MS, () =>
-      this.abort(
-        new ConnectError("the request was not complete in time", Code.DeadlineExceeded),
-      ));
+    // A call with one answer has a limit already.
+    const limit = this.answersMany
+      ? this.options.deadlines.watch(this, DEFAULT_CALL_DEADLINE_MS)
+      : undefined;
     try {
       const request = await this.#requests.next();
       if (!request) throw invalid("the call was half-closed without a request");
       return request;
     } finally {
-      stop();
+      limit?.release();
     }
   }
 
@@ -149,10 +150,15 @@ export class Turn {
 
   /** Streams may last; a call with one answer has the limit that it has on every transport. */
   #startTimer(): () => void {
-    const { call } = this.options;
-    const limitMs = call.timeoutMs() ?? (this.answersMany ? undefined : DEFAULT_CALL_DEADLINE_MS);
+    const { call, deadlines } = this.options;
+    const limitMs = call.timeoutMs();
+    if (limitMs === undefined) {
+      if (this.answersMany) return () => {};
+      const limit = deadlines.watch(this, DEFAULT_CALL_DEADLINE_MS);
+      return () => limit.release();
+    }
     return after(limitMs, () => {
-      const limit = `${Math.round(limitMs ?? 0) / 1000} s`;
+      const limit = `${Math.round(limitMs) / 1000} s`;
       call.abort(
         refusal("CALL_SLOW", {}, `the call took longer than ${limit}`, Code.DeadlineExceeded),
       );

@@ -19,19 +19,19 @@ interface Watched {
  */
 export class CallDeadlines {
   readonly #watched = new Set<Watched>();
-  readonly #sweeper: ReturnType<typeof setInterval>;
+  #sweeper: ReturnType<typeof setInterval> | undefined;
 
-  constructor(private readonly monotonicMs: () => number = () => performance.now()) {
-    this.#sweeper = setInterval(() => this.sweep(), SWEEP_EVERY_MS);
-  }
+  constructor(private readonly monotonicMs: () => number = () => performance.now()) {}
 
   watch(call: Abortable, limitMs: number): { release(): void } {
     const entry: Watched = { call, endsAt: this.monotonicMs() + limitMs, limitMs };
     this.#watched.add(entry);
+    this.#sweeper ??= setInterval(() => this.sweep(), SWEEP_EVERY_MS);
     return { release: () => this.#watched.delete(entry) };
   }
 
   sweep(): void {
+    if (this.#watched.size === 0) return this.close();
     const now = this.monotonicMs();
     for (const entry of this.#watched) {
       if (entry.endsAt > now) continue;
@@ -45,5 +45,6 @@ export class CallDeadlines {
 
   close(): void {
     clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
   }
 }

@@ -8,6 +8,7 @@ import {
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { CancelSignal } from "../client/call_channel.ts";
+import { CancelSource } from "../client/cancel_source.ts";
 import { type ForwardedCall, passedOnKey } from "../client/forward.ts";
 import type { GrpcRequest } from "./grpc_request.ts";
 import type { Call } from "./interceptor.ts";
@@ -66,7 +67,7 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
   }
 
   get cancelSignal(): CancelSignal {
-    return this.#cancelSignal ??= this.#controller?.signal ?? new CallCancelSignal(this.request);
+    return this.#cancelSignal ??= this.#controller?.signal ?? this.#cancelSource();
   }
 
   get requestHeader(): Headers {
@@ -101,12 +102,19 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
     if (this.#aborted) return;
     this.#aborted = { reason };
     this.#controller?.abort(reason);
-    if (this.#cancelSignal instanceof CallCancelSignal) this.#cancelSignal.abort(reason);
+    if (this.#cancelSignal instanceof CancelSource) this.#cancelSignal.abort(reason);
     this.#onAbort?.(
       reason instanceof ConnectError
         ? reason
         : new ConnectError("the call was aborted by the server", Code.Aborted),
     );
+  }
+
+  #cancelSource(): CancelSource {
+    const source = new CancelSource();
+    if (this.request.cancelled) source.abort(cancelled());
+    else this.request.onCancelled(() => source.abort(cancelled()));
+    return source;
   }
 
   /** Ends the signal when the call is over, so that work tied to it stops. */
@@ -132,38 +140,6 @@ export class GrpcCall implements Call, HandlerContext, ForwardedCall {
 
 /** Made once: an error for each call would cost as much as the rest of its end. */
 const ENDED = new ConnectError("the call has finished", Code.Canceled);
-
-/** For calls that are passed on: an `AbortController` costs them more than their routing. */
-class CallCancelSignal implements CancelSignal {
-  aborted = false;
-  #reason: unknown;
-  readonly #listeners = new Set<() => void>();
-
-  constructor(request: GrpcRequest) {
-    if (request.cancelled) this.abort();
-    else request.onCancelled(() => this.abort());
-  }
-
-  get reason(): unknown {
-    return this.#reason ??= this.aborted ? cancelled() : undefined;
-  }
-
-  /** @param reason default: the caller went away. */
-  abort(reason?: unknown): void {
-    if (this.aborted) return;
-    this.aborted = true;
-    this.#reason = reason;
-    for (const listener of this.#listeners) listener();
-  }
-
-  addEventListener(_type: "abort", listener: () => void): void {
-    this.#listeners.add(listener);
-  }
-
-  removeEventListener(_type: "abort", listener: () => void): void {
-    this.#listeners.delete(listener);
-  }
-}
 
 function cancelled(): ConnectError {
   return new ConnectError("the caller went away", Code.Canceled);
