@@ -85,7 +85,8 @@ export class SctpChannel implements MessageChannel {
     if (this.#closed) return;
     if (this.#inbox.isRead) return this.#inbox.put(bytes);
     this.#unreadBytes += bytes.length;
-    if (this.#unreadBytes <= MOST_UNREAD_BYTES) this.#inbox.put(bytes);
+    // A copy: a short message must not keep its packet alive.
+    if (this.#unreadBytes <= MOST_UNREAD_BYTES) this.#inbox.put(new Uint8Array(bytes));
     else this.#onClose(`more than ${MOST_UNREAD_BYTES} bytes came that nobody read`);
   }
 

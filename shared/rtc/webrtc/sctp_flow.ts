@@ -34,6 +34,8 @@ export interface FlowOptions {
   readonly send: (packet: Buffer) => void;
   /** So much data of a stream has been sent for the first time. */
   readonly left: (streamId: number, bytes: number) => void;
+  /** Takes an error that nobody else would catch. */
+  readonly fail: (error: unknown) => void;
 }
 
 /**
@@ -49,6 +51,8 @@ export class SctpFlow {
   #isScheduled = false;
   #isFlushing = false;
   #isSackDue = false;
+  /** Acknowledgements of the peer since something was sent; each lets a burst go. */
+  #bursts = 0;
   #packets = 0;
   #unacknowledged = 0;
   /** When the oldest packet came that is not acknowledged. */
@@ -64,7 +68,15 @@ export class SctpFlow {
     this.#options = options;
     this.#most = association.maxPayloadSize + CHUNK_HEADER_BYTES;
     association.transmit = () => {
+      this.#bursts++;
       this.#schedule();
+      return DONE;
+    };
+    // werift's own, for packets that have other chunks, too, may not be able to write the gaps.
+    const scheduleSack = association.scheduleSack.bind(association);
+    association.scheduleSack = () => {
+      if (association.state !== "connected") return scheduleSack();
+      if (association.sackNeeded) this.#acknowledge();
       return DONE;
     };
     this.#keepOneTimer();
@@ -102,7 +114,7 @@ export class SctpFlow {
       if (chunk instanceof DataChunk) {
         hasData = true;
         this.#receiveData(chunk);
-      } else void association.receiveSackChunk(chunk);
+      } else association.receiveSackChunk(chunk).catch(this.#options.fail);
     }
     if (hasData) this.#acknowledge();
     return true;
@@ -134,7 +146,11 @@ export class SctpFlow {
       // An answer takes it along; a stream, which is read in one go, would wait for it.
       if (this.#unacknowledged >= 2 * most) this.flush();
       else this.#schedule();
-    } else association.sackTimeout ??= setTimeout(() => this.#acknowledgeLate(), SACK_DELAY_MS);
+    } else association.sackTimeout ??= this.#acknowledgeIn(SACK_DELAY_MS);
+  }
+
+  #acknowledgeIn(ms: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => this.#guard(() => this.#acknowledgeLate()), ms);
   }
 
   #acknowledgeLate(): void {
@@ -143,7 +159,7 @@ export class SctpFlow {
     if (this.#unacknowledged === 0 || association.isStopped) return;
     const leftMs = this.#unacknowledgedMs + SACK_DELAY_MS - performance.now();
     if (leftMs > 1) {
-      association.sackTimeout = setTimeout(() => this.#acknowledgeLate(), leftMs);
+      association.sackTimeout = this.#acknowledgeIn(leftMs);
       return;
     }
     this.#isSackDue = true;
@@ -155,14 +171,23 @@ export class SctpFlow {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      this.flush();
+      this.#guard(() => this.flush());
     });
+  }
+
+  /** Nobody waits for what timers do: their errors would end the process. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#options.fail(error);
+    }
   }
 
   /** Sends at once what may be sent. */
   flush(): void {
     const association = this.#association;
-    if (association.isStopped || association.state !== "connected") return;
+    if (this.#isFlushing || association.isStopped || association.state !== "connected") return;
     this.#isFlushing = true;
     try {
       this.#sendAll();
@@ -206,8 +231,12 @@ export class SctpFlow {
   #take(add: (chunk: DataChunk) => void): void {
     const association = this.#association;
     const { maxPayloadSize, fastRecoveryExit, sentQueue, outboundQueue } = association;
-    const burst = (fastRecoveryExit === undefined ? 4 : 2) * maxPayloadSize;
-    const window = Math.min(association.flightSize + burst, association.cwnd);
+    // werift subtracts one that is lost twice when it is acknowledged before it is sent again, and
+    // never one that is sent again after it was.
+    association.flightSize = bytesInFlight(sentQueue);
+    const packets = (fastRecoveryExit === undefined ? 4 : 2) * Math.max(1, this.#bursts);
+    this.#bursts = 0;
+    const window = Math.min(association.flightSize + packets * maxPayloadSize, association.cwnd);
     let isEarliest = true;
     for (const chunk of sentQueue) {
       if (chunk.retransmit) {
@@ -215,7 +244,7 @@ export class SctpFlow {
         else if (association.flightSize >= window) break;
         association.flightSize += chunk.bookSize;
         chunk.misses = 0;
-        chunk.retransmit = false;
+        chunk.retransmit = chunk.acked = false;
         chunk.sentCount++;
         add(chunk);
         if (isEarliest) association.timer3Restart();
@@ -224,8 +253,8 @@ export class SctpFlow {
     }
     while (association.flightSize < window) {
       const [chunk] = outboundQueue;
-      const room = association.peerRwnd;
-      if (!chunk || room === 0 || (chunk.bookSize > room && association.flightSize > 0)) break;
+      // One may always be on its way: the peer may not say when it has room again (6.1, A).
+      if (!chunk || (chunk.bookSize > association.peerRwnd && association.flightSize > 0)) break;
       outboundQueue.shift();
       sentQueue.push(chunk);
       association.flightSize += chunk.bookSize;
@@ -256,7 +285,7 @@ export class SctpFlow {
     const set = (ms: number) => {
       clearTimeout(this.#lossTimer);
       this.#lookMs = performance.now() + ms;
-      this.#lossTimer = setTimeout(look, ms);
+      this.#lossTimer = setTimeout(() => this.#guard(look), ms);
     };
     const look = () => {
       this.#lossTimer = undefined;
@@ -280,4 +309,11 @@ export class SctpFlow {
       this.#lossTimer = undefined;
     };
   }
+}
+
+/** What has been sent, is not acknowledged, and does not count as lost. */
+function bytesInFlight(sent: readonly DataChunk[]): number {
+  let bytes = 0;
+  for (const chunk of sent) if (!chunk.acked && !chunk.retransmit) bytes += chunk.bookSize;
+  return bytes;
 }

@@ -1,6 +1,7 @@
 /** What keeps a peer from doing harm through the SCTP of werift. */
 import type { Buffer } from "node:buffer";
 import { SctpFlow } from "./sctp_flow.ts";
+import type { Sack } from "./sctp_packet.ts";
 import type { Association } from "./werift_internals.ts";
 
 /** What the peer may have on the way, in bytes: at least, at most, and a second of it. */
@@ -14,6 +15,7 @@ const MOST_PIECES = 32_768;
 /** Packets that wait while one is handled; what is more is lost, as it may be on its way. */
 const MOST_WAITING = 2_048;
 const MOST_DUPLICATES = 64;
+const TOO_MUCH = "the peer sent more than it may have in flight";
 // RFC 9260 begins with 1 s; werift with 3 s. A SACK may take 200 ms, so the least is above that.
 const FIRST_RTO_S = 1;
 const LEAST_RTO_S = 0.4;
@@ -52,7 +54,7 @@ export function guardAssociation(
   const fail = (error: unknown) => end(`SCTP failed: ${String(error)}`);
   boundMemory(association, end);
   countTimeouts(association);
-  const flow = new SctpFlow(association, { isLarge, send, left });
+  const flow = new SctpFlow(association, { isLarge, send, left, fail });
   return { flow, receive: handleInTurn(association, flow, fail) };
 }
 
@@ -102,18 +104,21 @@ function boundMemory(association: Association, end: (reason: string) => void): v
       return;
     }
     const pieces = association.inboundStreams[chunk.streamId]?.reassembly.length ?? 0;
-    if (association.advertisedRwnd < -WINDOW_SLACK || pieces > MOST_PIECES) {
-      return end(
-        `the peer sent more than it may have in flight`,
-      );
-    }
+    if (association.advertisedRwnd < -WINDOW_SLACK || pieces > MOST_PIECES) return end(TOO_MUCH);
     receiveDataChunk(chunk);
   };
+  const receiveSackChunk = association.receiveSackChunk.bind(association);
+  association.receiveSackChunk = (chunk) =>
+    receiveSackChunk({ ...chunk, gaps: inOrder(chunk.gaps) });
   // werift copies and sorts all that is out of order with each packet, and sorts it as text.
   association.markReceived = (tsn) => {
     const { sackMisOrdered: early, sackDuplicates: duplicates } = association;
     if (isBefore(tsn, next(association.lastReceivedTsn)) || early.has(tsn)) {
       if (duplicates.length < MOST_DUPLICATES) duplicates.push(tsn);
+      return true;
+    }
+    if (early.size >= MOST_PIECES) {
+      end(TOO_MUCH);
       return true;
     }
     early.add(tsn);
@@ -122,6 +127,16 @@ function boundMemory(association: Association, end: (reason: string) => void): v
     }
     return false;
   };
+}
+
+/** Gaps without those that name again what others name: werift goes through each number of each. */
+function inOrder(gaps: Sack["gaps"]): Sack["gaps"] {
+  let last = 0;
+  return gaps.filter(([from, to]) => {
+    const isNew = from > last && to >= from;
+    if (isNew) last = to;
+    return isNew;
+  });
 }
 
 /** RFC 9260, 6.3.1. */

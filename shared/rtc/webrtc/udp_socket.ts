@@ -2,21 +2,17 @@
 import { Buffer } from "node:buffer";
 import { createSocket, type Socket, type SocketOptions } from "node:dgram";
 import { lookup } from "node:dns";
-import { type AddressInfo, isIP } from "node:net";
-import process from "node:process";
+import { type AddressInfo, isIPv4 } from "node:net";
 import type { Transport } from "werift";
 import { MAX_DATAGRAM_BYTES } from "./data_channel_sdp.ts";
 
 /** Deno takes this much memory for each datagram it reads; none of other peers is longer. */
 const DATAGRAM_BYTES = 2048;
-/** As Linux does, Deno takes twice what it is told there. */
-const TAKEN_FOLD = process.platform === "linux" ? 2 : 1;
 
 /** Node's own looks each time, and takes a tick, also for what is an address. */
 const resolve: SocketOptions["lookup"] = (host, options, done) => {
-  const family = isIP(host);
-  if (family === 0) lookup(host, options, done);
-  else done(null, host, family);
+  if (isIPv4(host)) done(null, host, 4);
+  else lookup(host, options, done);
 };
 
 /**
@@ -36,7 +32,7 @@ export class UdpSocket implements Transport {
   private constructor(socket: Socket) {
     this.#socket = socket;
     this.address = socket.address();
-    socket.setRecvBufferSize(DATAGRAM_BYTES / TAKEN_FOLD);
+    takeDatagrams(socket, DATAGRAM_BYTES);
     socket.on("message", (data, { address, port }) => {
       if (!this.closed) this.onData(data, [address, port]);
     });
@@ -57,7 +53,7 @@ export class UdpSocket implements Transport {
 
   /** Takes datagrams of {@link MAX_DATAGRAM_BYTES}, too. */
   takeLarge(): void {
-    if (!this.closed) this.#socket.setRecvBufferSize(MAX_DATAGRAM_BYTES / TAKEN_FOLD);
+    if (!this.closed) takeDatagrams(this.#socket, MAX_DATAGRAM_BYTES);
   }
 
   /** Sends a datagram; what cannot be sent is lost, as it may be on its way. */
@@ -81,4 +77,10 @@ export class UdpSocket implements Transport {
   readonly #sent = (): void => {
     if (--this.#sending === 0) this.#allSent();
   };
+}
+
+/** What is longer would be cut off. As Linux does, Deno may take twice what it is given. */
+function takeDatagrams(socket: Socket, bytes: number): void {
+  socket.setRecvBufferSize(bytes / 2);
+  if (socket.getRecvBufferSize() < bytes) socket.setRecvBufferSize(bytes);
 }

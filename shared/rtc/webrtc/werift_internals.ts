@@ -156,6 +156,7 @@ export interface Association {
   receiveDataChunk(chunk: DataChunk): void;
   receiveSackChunk(chunk: Sack): Promise<void>;
   markReceived(tsn: number): boolean;
+  scheduleSack(): Promise<void>;
   updateRto(seconds: number): void;
   transmit(): Promise<void>;
   timer3Start(): void;
