@@ -58,6 +58,23 @@ Deno.test("a run on Ray is lost with a head that is gone for good, and says so",
   assert.equal(ray.count("the Ray cluster lost the run; starting it once more"), 1);
 });
 
+Deno.test("a run on Ray starts once more when the job that was not found has stopped", async () => {
+  await using ray = await RayRig.open();
+  const beganMs = ray.clock.monotonicMs();
+  ray.instead = (request) =>
+    request === "GET ID" && ray.clock.monotonicMs() - beganMs < 7 * 60_000
+      ? new Response("Traceback: no agent", { status: 500 })
+      : undefined;
+  const others: string[][] = [];
+  ray.submitted = (number) => {
+    others.push([...ray.jobs.values()].map(({ status }) => status));
+    return { status: number === 1 ? "RUNNING" : "SUCCEEDED" };
+  };
+  assert.deepEqual(await ray.run(undefined, 1_000), { kind: "succeeded" }, ray.lines.join("\n"));
+  assert.equal(others.length, 2);
+  assert.ok(!others[1]?.includes("RUNNING"), "no two jobs of one run at a time");
+});
+
 Deno.test("a run on Ray whose worker is lost starts again, three times at most", async () => {
   const died = {
     status: "FAILED",

@@ -127,12 +127,14 @@ export class ClusterRunner implements TrainingRunner {
     const late = linkedController(signal);
     const timer = clock.setTimer(this.#limits.wallMs, () => late.abort());
     const waiting = { text: "" };
+    const left = new Set<string>();
     try {
       for (let starts = 0;;) {
         // A job that waits again has the number of its attempt again; the cluster may still know it.
         const id = `machine-training-${jobId}-${crypto.randomUUID().slice(0, 8)}`;
         const job = { id, run, container, limits: this.#limits, cloudUrl: cloudUrl() };
-        const lost = await this.#runOnce(job, output, waiting, late.signal);
+        await this.#stopLeft(left, output, late.signal);
+        const lost = await this.#runOnce(job, output, waiting, left, late.signal);
         if (!lost) return;
         if (lost.isUnstarted) {
           output.note("warn", `${lost.reason}; submitting the run once more`);
@@ -159,11 +161,32 @@ export class ClusterRunner implements TrainingRunner {
     }
   }
 
-  /** @returns why the cluster lost it; undefined: it left a model */
+  /** Two jobs of one run would write one model: those that did not stop must, before the next. */
+  async #stopLeft(left: Set<string>, output: RunOutput, signal: AbortSignal): Promise<void> {
+    for (const id of left) {
+      try {
+        await this.#tried(signal, output, () => this.options.cluster.stop(id));
+      } catch (error) {
+        signal.throwIfAborted();
+        // Others are sent for one that is known and does not end, as on a node that is gone.
+        if (error instanceof ClusterAwayError) {
+          const reason = `${error.message}; the job ${id} may still run there`;
+          throw new RunFailedError(Code.Unavailable, reason);
+        }
+      }
+      left.delete(id);
+    }
+  }
+
+  /**
+   * @param left takes the job where it could not be stopped
+   * @returns why the cluster lost it; undefined: it left a model
+   */
   async #runOnce(
     job: ClusterJob,
     output: RunOutput,
     waiting: { text: string },
+    left: Set<string>,
     signal: AbortSignal,
   ): Promise<Lost | undefined> {
     const { cluster } = this.options;
@@ -183,7 +206,7 @@ export class ClusterRunner implements TrainingRunner {
       throw new RunFailedError(state.code, `${state.reason}${said}`);
     } finally {
       following.abort();
-      await this.#stopped(job.id);
+      if (!await this.#stopped(job.id)) left.add(job.id);
     }
   }
 
