@@ -61,6 +61,7 @@ export class PasswordQueue {
     work: () => Promise<{ readonly value: T; readonly isWrong: boolean }>,
     signal?: AbortSignal,
   ): Promise<T> {
+    if (signal?.aborted) throw left();
     this.#note(block, 1);
     if (this.#isBusy) await this.#turn(block, signal);
     this.#isBusy = true;
@@ -81,7 +82,6 @@ export class PasswordQueue {
     const { waitingOfOne = 4, waiting = 64 } = this.limits;
     const own = this.#waiting.filter((each) => each.block === block).length;
     if (own >= waitingOfOne) throw tooMany();
-    if (signal?.aborted) throw left();
     if (this.#waiting.length >= waiting) this.#makeRoomFor(block);
     const { promise, resolve: start, reject } = Promise.withResolvers<void>();
     const place: Waiting = { block, start, refuse: () => reject(tooMany()) };
