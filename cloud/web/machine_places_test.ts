@@ -53,9 +53,10 @@ Deno.test("GetMachinePosition() gives the newest captured position, else that of
   const { partId, time } = await client.getMachinePosition({ machineId });
   assert.deepEqual([partId, Number(time?.seconds) * 1_000], [made.part_id, NOON - 8_000]);
 
-  // What is older, no place, of no fix, or no position of a movement sensor changes nothing.
+  // What is older, no place, of no fix, of odometry, or no position of a movement sensor changes nothing.
   await upload([[NOON - 9_500, at(10, 10)]]);
   await upload([[NOON - 1_000, at("NaN", "NaN")], [NOON - 1_000, at(0, 0)]]);
+  await upload([[NOON - 1_000, at(0.002, -0.003)]], { componentName: "odometry" });
   await upload([[NOON - 1_000, at(91, 10)], [NOON - 1_000, { coordinate: null }]]);
   await upload([[NOON - 1_000, at(10, 10)]], { methodName: "Readings" });
   await upload([[NOON - 1_000, at(10, 10)]], { componentType: "rdk:component:sensor" });

@@ -83,9 +83,13 @@ function newestPlace(
   for (const { receivedUs, value } of readings) {
     if (newest && receivedUs < newest.receivedUs) continue;
     const place = placeIn(value["coordinate"]);
-    // Sensors without a fix answer with 0, 0.
-    if (!place || place.latitude === 0 && place.longitude === 0) continue;
+    if (!place || isNearOrigin(place)) continue;
     newest = { ...place, receivedUs };
   }
   return newest;
+}
+
+/** Sensors without a fix answer with 0, 0, and odometry counts from there. */
+function isNearOrigin({ latitude, longitude }: Place): boolean {
+  return Math.abs(latitude) < 0.01 && Math.abs(longitude) < 0.01;
 }

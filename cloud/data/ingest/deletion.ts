@@ -56,6 +56,8 @@ export class TabularDeletion {
     signal?: AbortSignal,
   ): Promise<number> {
     let deleted = 0;
+    // At first: whoever leaves meanwhile must not leave it known.
+    await forgetPositions(this.queries, sourceIds, filter);
     for (const sourceId of sourceIds) {
       for (let count = SLICE; count === SLICE && !signal?.aborted; deleted += count) {
         count = await this.#slice(orgId, sourceId, filter);
@@ -65,7 +67,6 @@ export class TabularDeletion {
     // What was moved since is in files now.
     if (signal?.aborted) return deleted;
     const archived = await this.archive.delete(orgId, sourceIds, filter, signal);
-    await forgetPositions(this.queries, sourceIds, filter);
     if (archived > 0) this.#walks.delete(orgId);
     return deleted + archived;
   }
