@@ -12,7 +12,7 @@ import { runProgram } from "../shared/base/process/run_program.ts";
 import { systemProcesses } from "../shared/base/process/system_processes.ts";
 import { systemClock } from "../shared/base/time/clock.ts";
 import { trustSystemCertificates } from "../shared/cloud/tls_trust/system_certificates.ts";
-import { systemBootClock } from "./networks/memory/boot_clock.ts";
+import { systemBootClock } from "./networks/store/boot_clock.ts";
 import { hasSystemd } from "./system/outcomes/system_access.ts";
 import { UPDATE_EXIT_CODE } from "./updates/guard/trial_file.ts";
 import { readHostInfo } from "./status/host_info.ts";

@@ -48,7 +48,7 @@ async function main(): Promise<number> {
 }
 
 async function imageCommand(argument: string): Promise<number> {
-  const { runImageCommand } = await import("./image/image_commands.ts");
+  const { runImageCommand } = await import("./appimage/image_commands.ts");
   const more = Deno.args[1];
   if (more !== undefined) throw new UsageError(`${argument} stands alone, without ${more}`);
   await runImageCommand(argument.replace(/^-+/, ""), readVariable, (line) => print(`${line}\n`));

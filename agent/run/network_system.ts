@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import type { SystemBus } from "../dbus/system_bus.ts";
-import type { BootClock } from "../networks/memory/boot_clock.ts";
-import { systemBootClock } from "../networks/memory/boot_clock.ts";
+import type { BootClock } from "../networks/store/boot_clock.ts";
+import { systemBootClock } from "../networks/store/boot_clock.ts";
 import type { RunProgram } from "../../shared/base/process/run_program.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 

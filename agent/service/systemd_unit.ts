@@ -71,7 +71,7 @@ OOMPolicy=continue
 OOMScoreAdjust=-200
 # A connection is a file; drivers and logs are some more.
 LimitNOFILE=65536
-# A picture of the memory would hold the machine's secrets.
+# A dump of the memory would hold the machine's secrets.
 LimitCORE=0
 # Without these a service has no home; the server and its modules look there.
 Environment=HOME=%h

@@ -8,7 +8,7 @@ export interface InferenceRequest {
   /** Bytes of the package: a tar.gz with a model and perhaps its labels. */
   readonly packageBytes: number;
   /** Bytes of the image. */
-  readonly pictureBytes: number;
+  readonly imageBytes: number;
 }
 
 /** A tensor that a model gave, in JSON. */

@@ -5,9 +5,9 @@ import {
   MOST_ANSWER_BYTES,
 } from "./inference_form.ts";
 import { type LiteRt, LoadedModel, loadLiteRt } from "../../shared/inference/litert.ts";
-import { pictureTensor } from "../../shared/inference/picture_tensor.ts";
+import { imageTensor } from "../../shared/inference/image_tensor.ts";
 import { InferenceRefusedError } from "../../shared/inference/tensors.ts";
-import { decodePicture, PictureError } from "../../shared/picture/decode.ts";
+import { decodeImage, ImageError } from "../../shared/image/decode.ts";
 import { readModelPackage } from "./model_package.ts";
 
 /**
@@ -25,8 +25,8 @@ export async function runInferenceProcess(): Promise<void> {
   const end = input.indexOf(10);
   const head = JSON.parse(new TextDecoder().decode(input.subarray(0, end))) as InferenceRequest;
   const packed = input.slice(end + 1, end + 1 + head.packageBytes);
-  const picture = input.subarray(input.length - head.pictureBytes);
-  const answer = await answerTo(litert, packed, picture);
+  const image = input.subarray(input.length - head.imageBytes);
+  const answer = await answerTo(litert, packed, image);
   const text = JSON.stringify(answer);
   const fits = text.length <= MOST_ANSWER_BYTES;
   const message = `the model gives more than ${MOST_ANSWER_BYTES} bytes`;
@@ -41,17 +41,17 @@ async function answerTo(
 ): Promise<InferenceAnswer> {
   try {
     const { model, labels } = await readModelPackage(packed);
-    const picture = await decodePicture(bytes);
+    const image = await decodeImage(bytes);
     const loaded = await LoadedModel.load(litert, model);
     const [input, ...more] = loaded.inputs;
     if (!input || more.length > 0) {
       throw new InferenceRefusedError("the model has not one input, an image");
     }
-    const outputs = await loaded.run([pictureTensor(picture, input.shape, input.type)]);
+    const outputs = await loaded.run([imageTensor(image, input.shape, input.type)]);
     const answered = outputs.map((output) => ({ ...output, values: Array.from(output.values) }));
     return { kind: "outputs", outputs: answered, labels };
   } catch (error) {
-    if (error instanceof InferenceRefusedError || error instanceof PictureError) {
+    if (error instanceof InferenceRefusedError || error instanceof ImageError) {
       return { kind: "refused", message: error.message };
     }
     return { kind: "refused", message: `the model cannot be run: ${String(error)}` };

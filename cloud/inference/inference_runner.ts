@@ -31,7 +31,7 @@ export interface InferenceRunnerOptions {
 export interface InferenceInput {
   readonly orgId: string;
   readonly package: { readonly reader: BlobReader; readonly size: number };
-  readonly picture: { readonly reader: BlobReader; readonly size: number };
+  readonly image: { readonly reader: BlobReader; readonly size: number };
 }
 
 /** Each takes a processor and much memory. */
@@ -114,13 +114,13 @@ function start({ command, args }: SubprocessCommand): Deno.ChildProcess {
 }
 
 async function send(child: Deno.ChildProcess, input: InferenceInput): Promise<void> {
-  const { package: packed, picture } = input;
-  const head: InferenceRequest = { packageBytes: packed.size, pictureBytes: picture.size };
+  const { package: packed, image } = input;
+  const head: InferenceRequest = { packageBytes: packed.size, imageBytes: image.size };
   const writer = child.stdin.getWriter();
   const sink = { write: async (bytes: Uint8Array) => (await writer.write(bytes), bytes.length) };
   try {
     await writeAll(sink, new TextEncoder().encode(`${JSON.stringify(head)}\n`));
-    for (const { reader } of [packed, picture]) {
+    for (const { reader } of [packed, image]) {
       for await (const piece of reader.readable) await writer.write(piece);
     }
   } finally {

@@ -23,7 +23,7 @@ async function ended(script: string, options: { limitMs?: number; limitBytes?: n
     program: { command: "/bin/sh", args: ["-c", script] },
   });
   const file = () => ({ reader: reader(), size: 1_000 });
-  const input = { orgId: "o", package: file(), picture: file() };
+  const input = { orgId: "o", package: file(), image: file() };
   return await failure(runner.run(input, new AbortController().signal));
 }
 

@@ -23,7 +23,7 @@ export interface InferenceServiceOptions {
 
 /** Largest package and image, bytes: both are held in memory by the process that runs them. */
 const MOST_PACKAGE_BYTES = 256 * 1024 * 1024;
-const MOST_PICTURE_BYTES = 32 * 1024 * 1024;
+const MOST_IMAGE_BYTES = 32 * 1024 * 1024;
 
 /** `MLInferenceService`: runs TensorFlow Lite models of the registry on images of the cloud. */
 export function inferenceService(
@@ -34,18 +34,18 @@ export function inferenceService(
       const scope = await callers.scope(context);
       const { id: orgId } = await scope.organization(request.organizationId, "see");
       const model = await modelFile(scope, store, request);
-      const picture = await pictureFile(
+      const image = await imageFile(
         scope,
         request.binaryDataId || (request.binaryId?.fileId ?? ""),
       );
       requireSize("registry_item_id: the model", model.size, MOST_PACKAGE_BYTES);
-      requireSize("binary_data_id: the image", picture.size, MOST_PICTURE_BYTES);
+      requireSize("binary_data_id: the image", image.size, MOST_IMAGE_BYTES);
       using modelReader = await opened(packages, model.id);
-      using pictureReader = await opened(files, picture.id);
+      using imageReader = await opened(files, image.id);
       const { outputs, labels } = await runner.run({
         orgId,
         package: { reader: modelReader, size: model.size },
-        picture: { reader: pictureReader, size: picture.size },
+        image: { reader: imageReader, size: image.size },
       }, context.signal);
       return {
         outputTensors: {
@@ -82,7 +82,7 @@ async function modelFile(
   throw new ConnectError(`registry_item_version: ${registryItemId} ${problem}`, Code.NotFound);
 }
 
-async function pictureFile(
+async function imageFile(
   scope: Scope,
   id: string,
 ): Promise<{ readonly id: string; readonly size: number }> {

@@ -57,7 +57,7 @@ async function opened() {
   const organizationId = made.org_id;
   const packages = cloud.client(PackageService, apiKey(made));
   const sync = cloud.client(DataSyncService, partSecret(made));
-  let pictures = 0;
+  let images = 0;
   return {
     cloud,
     made,
@@ -76,8 +76,8 @@ async function opened() {
       })());
       return `${organizationId}:${name}`;
     },
-    picture: (bytes: Uint8Array, fileExtension = ".png") =>
-      uploadPicture(sync, made.part_id, NOON + pictures++, bytes, { fileExtension }),
+    image: (bytes: Uint8Array, fileExtension = ".png") =>
+      uploadPicture(sync, made.part_id, NOON + images++, bytes, { fileExtension }),
     [Symbol.asyncDispose]: () => cloud[Symbol.asyncDispose](),
   };
 }
@@ -85,7 +85,7 @@ async function opened() {
 const read = (name: string) => Deno.readFile(new URL(name, MODELS));
 const text = (lines: string) => new TextEncoder().encode(lines);
 
-Deno.test("GetInference() gives tensors, classes and boxes of pictures of any size and form", async () => {
+Deno.test("GetInference() gives tensors, classes and boxes of images of any size and form", async () => {
   await using it = await opened();
   const { client, organizationId } = it;
   const colours = await it.model("colours", {
@@ -101,7 +101,7 @@ Deno.test("GetInference() gives tensors, classes and boxes of pictures of any si
       ...{ organizationId, registryItemId, registryItemVersion: "1", binaryDataId },
     });
 
-  const red = await ask(colours, await it.picture(png(16, RED, RED)));
+  const red = await ask(colours, await it.image(png(16, RED, RED)));
   const [best] = red.annotations?.classifications ?? [];
   assert.equal(best?.label, "red");
   assert.ok((best?.confidence ?? 0) > 0.9);
@@ -109,18 +109,18 @@ Deno.test("GetInference() gives tensors, classes and boxes of pictures of any si
   assert.deepEqual(probability?.shape, [1n, 3n]);
   assert.equal(probability?.tensor.case, "floatTensor");
 
-  const found = await ask(boxes, await it.picture(jpg(64, RED, GRAY), ".jpeg"));
+  const found = await ask(boxes, await it.image(jpg(64, RED, GRAY), ".jpeg"));
   const [box, ...others] = found.annotations?.bboxes ?? [];
   assert.deepEqual([others.length, box?.label, box?.confidence], [0, "apple", 0.75]);
   assert.deepEqual([box?.xMinNormalized, box?.yMinNormalized], [0, 0]);
   assert.ok(Math.abs((box?.xMaxNormalized ?? 0) - 0.5) < 0.1);
   assert.deepEqual(
-    (await ask(boxes, await it.picture(png(32, GRAY, GRAY)))).annotations?.bboxes,
+    (await ask(boxes, await it.image(png(32, GRAY, GRAY)))).annotations?.bboxes,
     [],
   );
 });
 
-Deno.test("GetInference() says what is wrong with a model or a picture, and shows nobody's", async () => {
+Deno.test("GetInference() says what is wrong with a model or an image, and shows nobody's", async () => {
   await using it = await opened();
   const { cloud, client, organizationId } = it;
   const none = await it.model("none", { "weights.bin": new Uint8Array(10) });
@@ -128,20 +128,20 @@ Deno.test("GetInference() says what is wrong with a model or a picture, and show
   const colours = await it.model("colours", { "colour.tflite": await read("colour.tflite") });
   const { moduleId } = await cloud.client(AppService, apiKey(it.made))
     .createModule({ name: "arms", organizationId });
-  const picture = await it.picture(png(16, RED, RED));
-  const letter = await it.picture(text("Dear all"), ".txt");
-  const cut = await it.picture(jpg(64, RED, GRAY).subarray(0, 300), ".jpeg");
+  const image = await it.image(png(16, RED, RED));
+  const letter = await it.image(text("Dear all"), ".txt");
+  const cut = await it.image(jpg(64, RED, GRAY).subarray(0, 300), ".jpeg");
   const huge = png(4, RED, RED);
   new DataView(huge.buffer, huge.byteOffset).setUint32(16, 4_000_000_000);
-  const bomb = await it.picture(huge);
-  const cases: [model: string, picture: string, code: Code, message: RegExp][] = [
-    [none, picture, Code.InvalidArgument, /no file that ends in \.tflite/],
-    [broken, picture, Code.InvalidArgument, /the model cannot be/],
+  const bomb = await it.image(huge);
+  const cases: [model: string, image: string, code: Code, message: RegExp][] = [
+    [none, image, Code.InvalidArgument, /no file that ends in \.tflite/],
+    [broken, image, Code.InvalidArgument, /the model cannot be/],
     [colours, letter, Code.InvalidArgument, /neither JPEG nor PNG/],
     [colours, cut, Code.InvalidArgument, /the image cannot be decoded/],
     [colours, bomb, Code.InvalidArgument, /the image cannot be decoded: .*too large/],
-    [moduleId, picture, Code.InvalidArgument, /is a module, not an ml_model/],
-    [`${organizationId}:absent`, picture, Code.NotFound, /no registry item/],
+    [moduleId, image, Code.InvalidArgument, /is a module, not an ml_model/],
+    [`${organizationId}:absent`, image, Code.NotFound, /no registry item/],
     [colours, "", Code.InvalidArgument, /binary_data_id: it is missing/],
     [colours, crypto.randomUUID(), Code.NotFound, /no binary data/],
   ];
@@ -153,7 +153,7 @@ Deno.test("GetInference() says what is wrong with a model or a picture, and show
     assert.equal(failed.code, code, failed.message);
   }
   const stranger = await cloud.bootstrap({ organization: "Strangers" });
-  const asked = { registryItemId: colours, registryItemVersion: "1", binaryDataId: picture };
+  const asked = { registryItemId: colours, registryItemVersion: "1", binaryDataId: image };
   const theirs = await failure(
     cloud.client(MLInferenceService, apiKey(stranger))
       .getInference({ ...asked, organizationId: stranger.org_id }),

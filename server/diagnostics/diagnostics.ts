@@ -17,7 +17,7 @@ import type { Capture } from "./ftdc/capture.ts";
 import type { FtdcUploads } from "./ftdc/uploads.ts";
 import type { ModuleProcess } from "./ftdc/statsers.ts";
 import { historyService } from "./history_service.ts";
-import type { GraphNode } from "../../shared/base/graph/layout.ts";
+import type { GraphNode } from "../../shared/base/graph_layout/layout.ts";
 import type { ProfilePages } from "./profiles/pages.ts";
 import { RequestCounters } from "./request_counters.ts";
 import { Telemetry } from "./telemetry/telemetry.ts";

@@ -17,9 +17,9 @@ import { fakeVisionModel } from "./fake/vision.ts";
 import { gpsModel } from "./gps/gps_model.ts";
 import { httpCameraModel } from "./http/http_camera_model.ts";
 import { httpSensorModel } from "./http/http_sensor_model.ts";
-import { imageFileModel } from "./image_file/image_file_model.ts";
+import { imageFileModel } from "./camera/image_file_model.ts";
 import { hostSensorModel } from "./host/host_sensor.ts";
-import { rtspModel, screenModel, webcamModel } from "./live/live_models.ts";
+import { rtspModel, screenModel, webcamModel } from "./camera/live_models.ts";
 import { mlModelModel } from "./ml_model/ml_model_model.ts";
 import { gamepadModel, webGamepadModel } from "./input/input_models.ts";
 import { mergedModel } from "./merged/merged_model.ts";
@@ -29,8 +29,8 @@ import { gpioMotorModel, gpioStepperModel } from "./motor/motor_models.ts";
 import { navigationModel } from "./navigation/navigation_model.ts";
 import { remoteControlModel } from "./remote_control/remote_control_model.ts";
 import { gpioServoModel } from "./servo/gpio_servo_model.ts";
-import { Pictures } from "./pictures/pictures.ts";
-import { PICTURE_PROCESS } from "./process_names.ts";
+import { ImageWorker } from "./image_processing/image_worker.ts";
+import { IMAGE_PROCESS } from "./process_names.ts";
 import { mqttModel } from "./mqtt/mqtt_model.ts";
 import {
   replayCameraModel,
@@ -48,19 +48,19 @@ import { segmenterModel } from "./vision/segmenter_model.ts";
 
 /** A registry with every built-in model. */
 export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
-  const pictures = pictureWork(environment);
+  const worker = imageWork(environment);
   return new ModelRegistry()
     .register(mlModelModel(environment))
-    .register(modelVisionModel(pictures))
-    .register(colourModel(pictures))
-    .register(segmenterModel(pictures))
+    .register(modelVisionModel(worker))
+    .register(colourModel(worker))
+    .register(segmenterModel(worker))
     .register(hostSensorModel(environment))
     .register(commandSensorModel(environment))
     .register(httpSensorModel(environment))
     .register(httpCameraModel(environment))
     .register(imageFileModel)
-    .register(roomCameraModel(environment, pictures))
-    .register(transformModel(pictures))
+    .register(roomCameraModel(environment, worker))
+    .register(transformModel(worker))
     .register(screenModel(environment))
     .register(webcamModel(environment))
     .register(rtspModel(environment))
@@ -108,12 +108,12 @@ export function builtinModels(environment: BuiltinEnvironment): ModelRegistry {
 }
 
 /** One process of images for all resources. */
-function pictureWork(environment: BuiltinEnvironment): () => Pictures {
-  let pictures: Pictures | undefined;
+function imageWork(environment: BuiltinEnvironment): () => ImageWorker {
+  let worker: ImageWorker | undefined;
   return () =>
-    pictures ??= new Pictures({
+    worker ??= new ImageWorker({
       clock: environment.clock,
-      program: subprocessOf(environment, PICTURE_PROCESS),
+      program: subprocessOf(environment, IMAGE_PROCESS),
     });
 }
 

@@ -2,4 +2,4 @@
 export const INFERENCE_PROCESS = "inference-process";
 
 /** First argument of the process that works on images; `subprocesses.ts` knows it. */
-export const PICTURE_PROCESS = "picture-process";
+export const IMAGE_PROCESS = "image-process";

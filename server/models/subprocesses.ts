@@ -1,4 +1,4 @@
-import { INFERENCE_PROCESS, PICTURE_PROCESS } from "./process_names.ts";
+import { IMAGE_PROCESS, INFERENCE_PROCESS } from "./process_names.ts";
 
 /** What this program does in processes of its own, by its first argument. */
 export const SUBPROCESSES: ReadonlyMap<string, () => Promise<void>> = new Map([
@@ -6,8 +6,8 @@ export const SUBPROCESSES: ReadonlyMap<string, () => Promise<void>> = new Map([
     const { runInferenceProcess } = await import("./ml_model/inference_process.ts");
     await runInferenceProcess();
   }],
-  [PICTURE_PROCESS, async () => {
-    const { runPictureProcess } = await import("./pictures/picture_process.ts");
-    await runPictureProcess();
+  [IMAGE_PROCESS, async () => {
+    const { runImageProcess } = await import("./image_processing/image_process.ts");
+    await runImageProcess();
   }],
 ]);

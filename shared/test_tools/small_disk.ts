@@ -1,4 +1,4 @@
-import { ignoreBecause, missingTools } from "../test_tools/skips.ts";
+import { ignoreBecause, missingTools } from "./skips.ts";
 import { waitFor } from "../base/time/wait_for.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Logger } from "../../shared/log/logger.ts";
+import type { Logger } from "../log/logger.ts";
 import { Backoff } from "../base/time/backoff.ts";
 import type { Clock } from "../base/time/clock.ts";
 import type { WorkerHealth } from "./worker_health.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
+import { memoryLogger } from "../log/memory_logger_testing.ts";
 import { FakeClock } from "../base/time/fake_clock.ts";
 import { runWorkers } from "./run_workers.ts";
 import { spread } from "./spread.ts";

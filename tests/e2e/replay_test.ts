@@ -10,7 +10,7 @@ import { ResourceStatus_State } from "../../shared/gen/viam/robot/v1/robot_pb.ts
 import { CameraService } from "../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import { MovementSensorService } from "../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
 import { DataManagerService } from "../../shared/gen/viam/service/datamanager/v1/data_manager_pb.ts";
-import { pngBytes } from "../../server/models/images/testing.ts";
+import { pngBytes } from "../../server/models/camera/testing.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 
 const CAMERA = "rdk:component:camera";

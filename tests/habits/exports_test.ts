@@ -17,7 +17,7 @@ const EXEMPT = [
   /^tools\/bundle\/hidden_imports_test\.ts$/,
 ];
 /** What stands in for a program or a check in tests. */
-const FOR_TESTS = /^(tests|tools|micro\/hosts\/deno|server\/models\/live\/fake_rtsp_camera)\b/;
+const FOR_TESTS = /^(tests|tools|micro\/hosts\/deno)\b/;
 
 /** Functions, constants and classes that a file exports; types follow from what needs them. */
 const EXPORT = /^export (?:abstract |async )*(?:function\*?|const|class|enum) (\w+)/gm;

@@ -4,7 +4,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { NetworkDevice, NetworkManager, OwnProfile } from "../manager/network_manager.ts";
 import { type ManagedNetwork, profileOf, type ProfileSettings } from "../manager/profile.ts";
 import { variant } from "../../dbus/system_bus.ts";
-import { type KeptProfile, type NetworkMemory, NOTHING_LEARNED } from "../memory/network_memory.ts";
+import { type KeptProfile, type NetworkStore, NOTHING_LEARNED } from "../store/network_store.ts";
 import {
   isConfigured,
   networkDigest,
@@ -15,7 +15,7 @@ import {
 
 export interface ProfileSyncOptions {
   readonly manager: NetworkManager;
-  readonly memory: Pick<NetworkMemory, "profiles" | "saveProfile" | "forgetProfile">;
+  readonly store: Pick<NetworkStore, "profiles" | "saveProfile" | "forgetProfile">;
   /** Whether the machine is online now. */
   readonly isOnline: () => boolean;
   /**
@@ -39,7 +39,7 @@ const DISCONNECTED = 30;
 
 interface Step {
   readonly label: string;
-  /** What is wanted, as memory keeps it. */
+  /** What is wanted, as the store keeps it. */
   readonly digest: string;
   readonly existing: OwnProfile | undefined;
   readonly known: KeptProfile | undefined;
@@ -115,9 +115,9 @@ export class ProfileSync {
   }
 
   async #plan(wanted: readonly ManagedNetwork[]): Promise<Plan> {
-    const { manager, memory } = this.#options;
+    const { manager, store } = this.#options;
     const profiles = (await manager.ownProfiles()).filter(({ label }) => isConfigured(label));
-    const known = memory.profiles();
+    const known = store.profiles();
     const changes: Change[] = [];
     const problems: string[] = [];
     const used = new Set<OwnProfile>();
@@ -151,7 +151,7 @@ export class ProfileSync {
     }
     const labels = new Set([...wanted, ...profiles].map(({ label }) => label));
     for (const label of known.keys()) {
-      if (isConfigured(label) && !labels.has(label)) memory.forgetProfile(label);
+      if (isConfigured(label) && !labels.has(label)) store.forgetProfile(label);
     }
     this.#problems = problems;
     return { changes, removals };
@@ -263,7 +263,7 @@ export class ProfileSync {
     }
     for (const { label, existing } of removals) {
       await manager.deleteProfile(existing.path);
-      this.#options.memory.forgetProfile(label);
+      this.#options.store.forgetProfile(label);
       log.info("a network was removed", { label });
     }
   }
@@ -285,7 +285,7 @@ export class ProfileSync {
     rest: Pick<KeptProfile, "kept" | "attempts" | "failure">,
   ): void {
     const learned = known?.learned ?? NOTHING_LEARNED;
-    this.#options.memory.saveProfile({ label, wanted: digest, learned, ...rest });
+    this.#options.store.saveProfile({ label, wanted: digest, learned, ...rest });
   }
 }
 

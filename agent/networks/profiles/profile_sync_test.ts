@@ -6,7 +6,7 @@ import { ignoreBecause } from "../../../shared/test_tools/skips.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { AgentState } from "../../state/agent_state.ts";
-import { NetworkMemory } from "../memory/network_memory.ts";
+import { NetworkStore } from "../store/network_store.ts";
 import { NetworkManager } from "../manager/network_manager.ts";
 import { profileOf } from "../manager/profile.ts";
 import { NetworkManagerRig, noNetworkManagerBecause } from "../manager/testing.ts";
@@ -38,13 +38,13 @@ class Bench {
   constructor(
     readonly rig: NetworkManagerRig,
     readonly manager: NetworkManager,
-    readonly memory: NetworkMemory,
+    readonly store: NetworkStore,
   ) {}
 
   sync = () =>
     new ProfileSync({
       manager: this.manager,
-      memory: this.memory,
+      store: this.store,
       isOnline: () => this.isOnline,
       confirmOnline: () => {
         this.confirms++;
@@ -97,8 +97,8 @@ function syncTest(name: string, run: (bench: Bench) => Promise<void>): void {
       await using rig = await NetworkManagerRig.start();
       const state = AgentState.open(join(rig.messages.folder, "agent.db"));
       try {
-        const memory = new NetworkMemory(state.database, { boot: "b", uptimeMs: () => 1 });
-        await run(new Bench(rig, await NetworkManager.open(rig.bus), memory));
+        const store = new NetworkStore(state.database, { boot: "b", uptimeMs: () => 1 });
+        await run(new Bench(rig, await NetworkManager.open(rig.bus), store));
       } finally {
         state.close();
       }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
-import { type Learned, NOTHING_LEARNED } from "../memory/network_memory.ts";
+import { type Learned, NOTHING_LEARNED } from "../store/network_store.ts";
 import { type ManagedNetwork, managedNetwork, type ProfileSettings } from "../manager/profile.ts";
 
 /** Begins the labels of profiles that are not of `additional_networks`. */

@@ -1,6 +1,6 @@
 import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { NetworkManager } from "../manager/network_manager.ts";
-import type { NetworkEvent } from "../state/network_state.ts";
+import type { NetworkEvent } from "../state_machine/network_state.ts";
 import { joinNetwork, untilConnected } from "./join_network.ts";
 import type { CredentialsAnswer, NetworkDeps } from "./network_deps.ts";
 import type { ProvisioningDesk } from "./provisioning_desk.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { ConnectionAttempt } from "../../provisioning/provisioning_port.ts";
-import type { DiskNotice } from "../memory/disk_notice.ts";
-import type { NetworkMemory } from "../memory/network_memory.ts";
+import type { DiskNotice } from "../store/disk_notice.ts";
+import type { NetworkStore } from "../store/network_store.ts";
 import {
   initialRecord,
   type Moment,
@@ -10,11 +10,11 @@ import {
   type NetworkEvent,
   type NetworkRecord,
   STATE_NAMES,
-} from "../state/network_state.ts";
-import { next } from "../state/table.ts";
+} from "../state_machine/network_state.ts";
+import { next } from "../state_machine/table.ts";
 
 export interface KeptRecordOptions {
-  readonly memory: NetworkMemory;
+  readonly store: NetworkStore;
   readonly disk: DiskNotice;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,7 +31,7 @@ export class KeptRecord {
 
   constructor(options: KeptRecordOptions) {
     this.#options = options;
-    const kept = options.memory.record();
+    const kept = options.store.record();
     this.attempt = kept.attempt;
     this.#now = initialRecord(options.clock.monotonicMs(), kept);
     this.#since = options.clock.now();
@@ -61,7 +61,7 @@ export class KeptRecord {
 
   /** @returns whether it is on disk. */
   save(attempt: ConnectionAttempt | undefined): boolean {
-    const { memory, clock, disk } = this.#options;
+    const { store, clock, disk } = this.#options;
     const { offlineSinceMs, reboots } = this.#now;
     const text = JSON.stringify([offlineSinceMs, reboots, attempt]);
     if (text === this.#saved) return true;
@@ -69,7 +69,7 @@ export class KeptRecord {
       ? undefined
       : clock.monotonicMs() - offlineSinceMs;
     const isSaved = disk.try(() => {
-      memory.saveRecord({ offlineForMs, reboots, attempt });
+      store.saveRecord({ offlineForMs, reboots, attempt });
       return true;
     });
     if (isSaved) this.#saved = text;

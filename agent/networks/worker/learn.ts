@@ -1,6 +1,6 @@
 import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
 import type { AccessPoint } from "../manager/network_manager.ts";
-import { type NetworkMemory, NOTHING_LEARNED } from "../memory/network_memory.ts";
+import { type NetworkStore, NOTHING_LEARNED } from "../store/network_store.ts";
 import { profileLabel } from "../profiles/wanted_networks.ts";
 import { isSaeOnly, ssidKey } from "../wifi/visible_networks.ts";
 
@@ -14,11 +14,11 @@ import { isSaeOnly, ssidKey } from "../wifi/visible_networks.ts";
 export function learnFrom(
   points: readonly AccessPoint[],
   { additional_networks }: Pick<AgentSettings, "additional_networks">,
-  memory: Pick<NetworkMemory, "profiles" | "saveProfile">,
+  store: Pick<NetworkStore, "profiles" | "saveProfile">,
   isComplete: boolean,
 ): boolean {
   if (points.length === 0) return false;
-  const profiles = memory.profiles();
+  const profiles = store.profiles();
   let hasLearned = false;
   const seen = new Set(points.map(({ ssid }) => ssidKey(ssid)));
   for (const [name, network] of Object.entries(additional_networks)) {
@@ -34,7 +34,7 @@ export function learnFrom(
       isHidden: before.isHidden || (isComplete && !isSeen),
     };
     const isNew = learned.isSaeOnly !== before.isSaeOnly || learned.isHidden !== before.isHidden;
-    if (isNew) memory.saveProfile({ ...profile, learned });
+    if (isNew) store.saveProfile({ ...profile, learned });
     hasLearned ||= isNew;
   }
   return hasLearned;

@@ -7,7 +7,7 @@ import type { ChosenCredentials } from "../../provisioning/provisioning_port.ts"
 import type { MakeWay } from "../../provisioning/provisioning_way.ts";
 import type { CurrentSettings } from "../../settings/settings_source.ts";
 import type { CaptiveDns } from "../hotspot/captive_dns.ts";
-import type { BootClock } from "../memory/boot_clock.ts";
+import type { BootClock } from "../store/boot_clock.ts";
 import type { NetworkReport } from "../report/network_report.ts";
 
 /** What the cloud reports about credentials that a person gave. */

@@ -5,11 +5,11 @@ import { WayRunner } from "../../provisioning/run_ways.ts";
 import { Connectivity, type Evidence } from "../connectivity/connectivity.ts";
 import { MachineHotspot } from "../hotspot/hotspot.ts";
 import type { NetworkManager } from "../manager/network_manager.ts";
-import { DiskNotice } from "../memory/disk_notice.ts";
-import type { NetworkMemory } from "../memory/network_memory.ts";
+import { DiskNotice } from "../store/disk_notice.ts";
+import type { NetworkStore } from "../store/network_store.ts";
 import { ProfileSync } from "../profiles/profile_sync.ts";
-import type { Look, Moment, NetworkEffect, NetworkEvent } from "../state/network_state.ts";
-import { dueMs } from "../state/table.ts";
+import type { Look, Moment, NetworkEffect, NetworkEvent } from "../state_machine/network_state.ts";
+import { dueMs } from "../state_machine/table.ts";
 import { applyStaged, tryNetwork } from "./connect_work.ts";
 import { KeptRecord } from "./kept_record.ts";
 import type { NetworkDeps } from "./network_deps.ts";
@@ -57,13 +57,13 @@ export class NetworkSession {
   #lookedMs = -Infinity;
   #stuck: string | undefined;
 
-  constructor(manager: NetworkManager, memory: NetworkMemory, deps: NetworkDeps) {
+  constructor(manager: NetworkManager, store: NetworkStore, deps: NetworkDeps) {
     this.#deps = deps;
     this.#manager = manager;
     const { clock, hostName, version, credentials, openBus, log } = deps;
     const disk = new DiskNotice(log);
     this.#disk = disk;
-    this.#record = new KeptRecord({ memory, disk, clock, log });
+    this.#record = new KeptRecord({ store, disk, clock, log });
     this.#connectivity = new Connectivity({
       cloudAnswered: () => deps.cloudAnswered.value,
       askCloud: deps.askCloud,
@@ -76,13 +76,13 @@ export class NetworkSession {
     });
     const sync = new ProfileSync({
       manager,
-      memory,
+      store,
       isOnline: () => this.#evidence !== undefined,
       confirmOnline: (ms, signal) => this.#connectivity.confirm(ms, signal),
       clock,
       log,
     });
-    this.#sync = new SyncSchedule({ sync, memory, clock, log });
+    this.#sync = new SyncSchedule({ sync, store, clock, log });
     this.#desk = new ProvisioningDesk({
       settings: () => this.#settings.network_configuration,
       hostName,
@@ -113,7 +113,7 @@ export class NetworkSession {
     });
     this.#watch = new SurroundingsWatch({
       manager,
-      memory,
+      store,
       disk,
       settings: () => this.#settings,
       hostName,

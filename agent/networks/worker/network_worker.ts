@@ -4,7 +4,7 @@ import { Backoff } from "../../../shared/base/time/backoff.ts";
 import { anyChange } from "../../../shared/workers/watched.ts";
 import { DBusCallError, DBusTimeout } from "../../dbus/system_bus.ts";
 import { NetworkManager, NoNetworkManager } from "../manager/network_manager.ts";
-import { NetworkMemory } from "../memory/network_memory.ts";
+import { NetworkStore } from "../store/network_store.ts";
 import { noNetworks } from "../report/network_report.ts";
 import type { NetworkDeps } from "./network_deps.ts";
 import { NetworkSession } from "./network_session.ts";
@@ -41,7 +41,7 @@ async function oneSession(deps: NetworkDeps, signal: AbortSignal): Promise<strin
     void bus.closed.then(() => ending.abort());
     const manager = await NetworkManager.open(bus);
     log.info("networks are tended", { networkManager: manager.version });
-    await new NetworkSession(manager, new NetworkMemory(db, bootClock), deps).run(ending.signal);
+    await new NetworkSession(manager, new NetworkStore(db, bootClock), deps).run(ending.signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import type { Evidence } from "../connectivity/connectivity.ts";
 import type { NetworkReport } from "../report/network_report.ts";
-import { type NetworkRecord, STATE_NAMES } from "../state/network_state.ts";
+import { type NetworkRecord, STATE_NAMES } from "../state_machine/network_state.ts";
 import { type Surroundings, waitingForInterface } from "./surroundings.ts";
 
 /** What a session knows, as far as people are notified of it. */

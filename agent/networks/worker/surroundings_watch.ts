@@ -3,9 +3,9 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { VisibleNetwork } from "../../provisioning/provisioning_port.ts";
 import { hotspotName } from "../hotspot/hotspot.ts";
 import type { AccessPoint, NetworkDevice, NetworkManager } from "../manager/network_manager.ts";
-import type { DiskNotice } from "../memory/disk_notice.ts";
-import type { NetworkMemory } from "../memory/network_memory.ts";
-import type { NetworkState } from "../state/network_state.ts";
+import type { DiskNotice } from "../store/disk_notice.ts";
+import type { NetworkStore } from "../store/network_store.ts";
+import type { NetworkState } from "../state_machine/network_state.ts";
 import { ssidKey, visibleNetworks } from "../wifi/visible_networks.ts";
 import { tryScan } from "./join_network.ts";
 import { learnFrom } from "./learn.ts";
@@ -13,7 +13,7 @@ import { lookAround, radioOf, type Surroundings } from "./surroundings.ts";
 
 export interface SurroundingsWatchOptions {
   readonly manager: NetworkManager;
-  readonly memory: NetworkMemory;
+  readonly store: NetworkStore;
   readonly disk: DiskNotice;
   readonly settings: () => AgentSettings;
   readonly hostName: string;
@@ -62,13 +62,13 @@ export class SurroundingsWatch {
 
   /** Asks NetworkManager, learns from what the radios see, and scans when it is time. */
   async look({ kind }: NetworkState): Promise<void> {
-    const { settings, isProvisioning, memory, disk } = this.#options;
+    const { settings, isProvisioning, store, disk } = this.#options;
     await this.refresh();
     const { points = [] } = this.#around ?? {};
     this.#see(points);
     const isScanned = this.#scannedMs > -Infinity && !isProvisioning();
     // Without a disk it is learned again at the next look.
-    disk.try(() => learnFrom(points, settings(), memory, isScanned && kind === "offline"));
+    disk.try(() => learnFrom(points, settings(), store, isScanned && kind === "offline"));
     await this.#scanIfDue(kind);
   }
 

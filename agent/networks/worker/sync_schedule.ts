@@ -2,10 +2,10 @@ import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { AgentSettings } from "../../../shared/config/agent_fields.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
-import type { NetworkMemory } from "../memory/network_memory.ts";
+import type { NetworkStore } from "../store/network_store.ts";
 import type { ProfileSync } from "../profiles/profile_sync.ts";
 import { networkDigest, wantedNetworks } from "../profiles/wanted_networks.ts";
-import type { NetworkState } from "../state/network_state.ts";
+import type { NetworkState } from "../state_machine/network_state.ts";
 
 const RETRY_MS = 60_000;
 /** States in which profiles are not changed below somebody's feet. */
@@ -13,7 +13,7 @@ const BUSY = new Set<NetworkState["kind"]>(["trying", "connecting", "verifying",
 
 export interface SyncScheduleOptions {
   readonly sync: ProfileSync;
-  readonly memory: NetworkMemory;
+  readonly store: NetworkStore;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -47,8 +47,8 @@ export class SyncSchedule {
     { state, hasChanged }: { readonly state: NetworkState; readonly hasChanged: boolean },
     signal: AbortSignal,
   ): Promise<"done" | "later" | "not due"> {
-    const { sync, memory, clock, log } = this.#options;
-    const learned = memory.profiles();
+    const { sync, store, clock, log } = this.#options;
+    const learned = store.profiles();
     const wanted = wantedNetworks(settings, (label) => learned.get(label)?.learned);
     const key = wanted.map(networkDigest).join();
     const nowMs = clock.monotonicMs();

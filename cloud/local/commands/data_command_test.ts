@@ -7,7 +7,7 @@ import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_s
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { createGrpcTransport } from "../../../shared/rpc/client/grpc_transport.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
+import { bootstrapFolder } from "../bootstrap/bootstrap_testing.ts";
 import { NOON, uploadTemperatures } from "../../data/ingest/data_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ProgramCommand_Action } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
+import { bootstrapFolder } from "../bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { testMachine } from "../../releases/catalogue/releases_testing.ts";
 import { startCloud } from "../../serve/cloud.ts";

@@ -5,7 +5,7 @@ import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
+import type { BootstrapResult } from "../bootstrap/bootstrap.ts";
 import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
 import { apiKey, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { FakeRunner } from "../../training/queue/queue_testing.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { TestReceiver } from "../../triggers/delivery/receiver_testing.ts";
-import { bootstrapFolder } from "../../local/bootstrap/bootstrap_testing.ts";
+import { bootstrapFolder } from "../bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";
 import { TestCloud } from "../../serve/cloud_testing.ts";

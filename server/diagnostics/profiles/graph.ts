@@ -1,5 +1,5 @@
 /** The graph of resources as DOT. Pure. */
-import type { GraphNode } from "../../../shared/base/graph/layout.ts";
+import type { GraphNode } from "../../../shared/base/graph_layout/layout.ts";
 
 /** Colours by state, for both forms. */
 const STATE_COLOURS: Readonly<Record<string, string>> = {

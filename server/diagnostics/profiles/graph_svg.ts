@@ -1,5 +1,9 @@
 /** Draws the graph of resources, without another program. Pure. */
-import { type GraphNode, layOut, type PlacedNode } from "../../../shared/base/graph/layout.ts";
+import {
+  type GraphNode,
+  layOut,
+  type PlacedNode,
+} from "../../../shared/base/graph_layout/layout.ts";
 import { colourOf } from "./graph.ts";
 
 const BOX = { height: 36, rowGap: 14, columnGap: 90, margin: 20, characterWidth: 7 } as const;

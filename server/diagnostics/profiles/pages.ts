@@ -1,7 +1,7 @@
 /** The pages of `-webprofile` and `enable_web_profile`, for callers on this host. */
 import { Readable } from "node:stream";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
-import type { GraphNode } from "../../../shared/base/graph/layout.ts";
+import type { GraphNode } from "../../../shared/base/graph_layout/layout.ts";
 
 export interface ProfilePagesOptions {
   /** Resources and what they depend on. */

@@ -6,7 +6,7 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { type CpuProfile, RunProfile } from "./cpu_profile.ts";
-import { type GraphNode, layOut } from "../../../shared/base/graph/layout.ts";
+import { type GraphNode, layOut } from "../../../shared/base/graph_layout/layout.ts";
 import { toDot } from "./graph.ts";
 import { toSvg } from "./graph_svg.ts";
 import { ProfilePages } from "./pages.ts";

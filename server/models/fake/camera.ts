@@ -58,7 +58,7 @@ export function fakeCameraModel({ clock }: { clock: Clock }): Model<FakeCameraAt
 }
 
 /** Images of the moving gradient, and how many are taken in a second. */
-const ANIMATION = { pictures: 20, perSecond: 10 };
+const ANIMATION = { images: 20, perSecond: 10 };
 
 /** What streams video of an image needs an even size. */
 function pixels(description: string): Check<number> {
@@ -87,10 +87,10 @@ export class FakeCamera implements Driver<typeof CameraService> {
         Code.InvalidArgument,
       );
     }
-    const { pictures, perSecond } = ANIMATION;
+    const { images, perSecond } = ANIMATION;
     const now = this.clock.now().getTime();
-    const number = this.animated ? Math.floor(now * perSecond / 1_000) % pictures : 0;
-    this.#images[number] ??= gradientJpeg(this.width, this.height, number / pictures);
+    const number = this.animated ? Math.floor(now * perSecond / 1_000) % images : 0;
+    this.#images[number] ??= gradientJpeg(this.width, this.height, number / images);
     const image = await this.#images[number];
     return {
       images: [{ sourceName: SOURCE, image, mimeType: JPEG_MIME_TYPE }],

@@ -62,7 +62,7 @@ Deno.test("getProperties() of the slam service names a sensor of each kind", asy
   ]);
 });
 
-Deno.test("getVideo() gives a picture for each second that is asked for", async () => {
+Deno.test("getVideo() gives an image for each second that is asked for", async () => {
   const video = await construct<Driver<typeof VideoService>, unknown>(fakeVideoModel);
   const get = (startMs: number, endMs: number) =>
     collect(video.getVideo!({

@@ -6,7 +6,7 @@ import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
-import { readImageHeader } from "../images/image_header.ts";
+import { readImageHeader } from "../camera/image_header.ts";
 import { echo } from "./echo.ts";
 import { TRIED_WITH } from "./tried_with.ts";
 

@@ -1,7 +1,7 @@
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
-import { readImageHeader } from "../images/image_header.ts";
-import { MAX_IMAGE_BYTES, type Still, stillCamera } from "../images/still_camera.ts";
+import { readImageHeader } from "../camera/image_header.ts";
+import { MAX_IMAGE_BYTES, type Still, stillCamera } from "../camera/still_camera.ts";
 import { Polled } from "../readings/polled.ts";
 import type { HttpCameraAttributes } from "./http_attributes.ts";
 import { HttpError, httpGet, readBody } from "./http_get.ts";

@@ -9,7 +9,7 @@ import {
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
-import { jpegBytes, pngBytes } from "../images/testing.ts";
+import { jpegBytes, pngBytes } from "../camera/testing.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import { httpCameraModel } from "./http_camera_model.ts";
 import { multipartBoundary, readFirstPart } from "./multipart.ts";

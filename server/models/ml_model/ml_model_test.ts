@@ -25,14 +25,14 @@ async function opened(attributes: JsonObject) {
 }
 
 /** An image of 16 × 16 pixels of one colour. */
-function picture(colour: readonly number[], shape = [1, 16, 16, 3]) {
+function image(colour: readonly number[], shape = [1, 16, 16, 3]) {
   const values = Uint8Array.from({ length: 16 * 16 * 3 }, (_, at) => colour[at % 3] ?? 0);
   return flatTensor({ type: "uint8", shape, values });
 }
 
 Deno.test("MlModel.infer() gives a model's tensors, and GetStatus how it runs", async () => {
   await using it = await opened({ model_path: COLOUR });
-  const { outputTensors } = await it.infer({ image: picture([0, 255, 0]) });
+  const { outputTensors } = await it.infer({ image: image([0, 255, 0]) });
   const found = numbersIn(create(FlatTensorSchema, outputTensors.tensors["probability"]!));
   assert.deepEqual(found?.shape, [1, 3]);
   assert.ok((found?.values[1] ?? 0) > 0.9, String(found?.values));
@@ -45,21 +45,21 @@ Deno.test("MlModel.infer() says which input is wrong, and goes on", async () => 
   const wrong = (tensors: Parameters<typeof it.infer>[0], words: RegExp) =>
     assert.rejects(it.infer(tensors), words);
   await wrong({}, /the model takes image \(uint8 \[1,16,16,3\]\); given: none/);
-  await wrong({ a: picture([0, 0, 0]), b: picture([0, 0, 0]) }, /takes image .*; given: a, b/);
+  await wrong({ a: image([0, 0, 0]), b: image([0, 0, 0]) }, /takes image .*; given: a, b/);
   const floats = flatTensor({ type: "float32", shape: [1], values: [1] });
   await wrong({ image: floats }, /image: holds float32, the model takes uint8/);
   const short = flatTensor({ type: "uint8", shape: [3], values: [1, 2, 3] });
   await wrong({ image: short }, /has 3 numbers in the shape \[3\], the model takes 768 in/);
-  await it.infer({ whatever: picture([255, 0, 0]) });
+  await it.infer({ whatever: image([255, 0, 0]) });
 });
 
 Deno.test("MlModel.infer() starts the model again after its process was killed", async () => {
   await using it = await opened({ model_path: COLOUR });
-  await it.infer({ image: picture([0, 0, 255]) });
+  await it.infer({ image: image([0, 0, 255]) });
   Deno.kill(Number(it.service.getStatus()["pid"]), "SIGKILL");
   // Whether this one fails depends on who sees first that it has ended.
-  await it.infer({ image: picture([0, 0, 255]) }).catch(() => undefined);
-  await it.infer({ image: picture([0, 0, 255]) });
+  await it.infer({ image: image([0, 0, 255]) }).catch(() => undefined);
+  await it.infer({ image: image([0, 0, 255]) });
   assert.equal(it.service.getStatus()["restarts"], 1);
 });
 

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { CameraService } from "../../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
-import { type Still, stillCamera } from "../images/still_camera.ts";
+import { type Still, stillCamera } from "../camera/still_camera.ts";
 import type { CapturedFile, ReplayCloud } from "./replay_cloud.ts";
 
 /**
@@ -13,26 +13,26 @@ export async function createReplayCamera(
   cloud: ReplayCloud,
   signal: AbortSignal,
 ): Promise<Driver<typeof CameraService>> {
-  const pictures = cloud.files(["image/jpeg", "image/png"]);
+  const images = cloud.files(["image/jpeg", "image/png"]);
   const clouds = cloud.files(["pointcloud/pcd"]);
-  let shown = await pictures.peek(signal);
-  const hasPictures = shown !== undefined;
+  let shown = await images.peek(signal);
+  const hasImages = shown !== undefined;
   const hasClouds = await clouds.peek(signal) !== undefined;
-  if (!hasPictures && !hasClouds) throw cloud.nothingFound("images and point clouds");
+  if (!hasImages && !hasClouds) throw cloud.nothingFound("images and point clouds");
   const camera = stillCamera({
     sourceName: "color",
     async take(signal) {
-      if (!hasPictures) {
+      if (!hasImages) {
         throw new ConnectError("of this camera only points were captured", Code.Unimplemented);
       }
-      shown = await pictures.next(signal);
+      shown = await images.next(signal);
       return stillOf(shown);
     },
     look: () => Promise.resolve(stillOf(shown!)),
     pointCloud: hasClouds ? async (signal) => (await clouds.next(signal)).bytes : undefined,
     close: () => Promise.resolve(cloud.close()),
   });
-  return hasPictures ? camera : { ...camera, getProperties: () => ({ supportsPcd: true }) };
+  return hasImages ? camera : { ...camera, getProperties: () => ({ supportsPcd: true }) };
 }
 
 function stillOf({ bytes, capturedAt, origin }: CapturedFile): Still {

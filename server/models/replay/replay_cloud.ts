@@ -108,7 +108,7 @@ export class ReplayCloud {
     return undefined;
   }
 
-  /** @param what the data that was looked for: "pictures". */
+  /** @param what the data that was looked for: "images". */
   nothingFound(what: string): ConnectError {
     const { source, robot_id, location_id, organization_id, interval, api_key_id } =
       this.attributes;

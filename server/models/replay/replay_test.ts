@@ -11,7 +11,7 @@ import {
 import type { MovementSensorService } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { Sensor } from "../../resources/graph/resource.ts";
-import { PCD_TEXT, pngBytes } from "../images/testing.ts";
+import { PCD_TEXT, pngBytes } from "../camera/testing.ts";
 import { construct, testCall } from "../testing.ts";
 import {
   replayCameraModel,
@@ -44,19 +44,19 @@ function movementSensor(cloud: ReplayCloudFake, changes: JsonObject = {}): Promi
 }
 
 /** A cloud with images that are 1, 2, 3… wide, one a second from noon on. */
-function withPictures(count: number): ReplayCloudFake {
+function withImages(count: number): ReplayCloudFake {
   const cloud = new ReplayCloudFake();
-  for (let n = 1; n <= count; n++) addPicture(cloud, n);
+  for (let n = 1; n <= count; n++) addImage(cloud, n);
   return cloud;
 }
 
-function addPicture(cloud: ReplayCloudFake, width: number): void {
+function addImage(cloud: ReplayCloudFake, width: number): void {
   const at = NOON + width * 1_000;
   cloud.files.push({ mimeType: "image/png", bytes: pngBytes(width, 1), at });
 }
 
 /** Width of the next image, and seconds from noon to its time. */
-async function nextPicture(eye: Camera): Promise<[number, number]> {
+async function nextImage(eye: Camera): Promise<[number, number]> {
   const response = await eye.getImages!(create(GetImagesRequestSchema), testCall());
   const bytes = response.images![0]!.image!;
   const at = timestampMs(response.responseMetadata!.capturedAt as never);
@@ -64,23 +64,23 @@ async function nextPicture(eye: Camera): Promise<[number, number]> {
 }
 
 for (const batch_size of [1, 2, 100]) {
-  Deno.test(`replayCameraModel() plays pictures in order with batch_size ${batch_size}`, async () => {
-    const cloud = withPictures(3);
+  Deno.test(`replayCameraModel() plays images in order with batch_size ${batch_size}`, async () => {
+    const cloud = withImages(3);
     const eye = await camera(cloud, { batch_size });
     const properties = await eye.getProperties!(create(GetPropertiesRequestSchema), testCall());
     assert.deepEqual(properties.intrinsicParameters, { widthPx: 1, heightPx: 1 });
-    const all = await Promise.all([nextPicture(eye), nextPicture(eye), nextPicture(eye)]);
+    const all = await Promise.all([nextImage(eye), nextImage(eye), nextImage(eye)]);
     assert.deepEqual(all, [[1, 1], [2, 2], [3, 3]]);
-    await assert.rejects(nextPicture(eye), /^EndOfRecordingError: reached end of dataset$/);
-    addPicture(cloud, 4);
-    assert.deepEqual(await nextPicture(eye), [4, 4]);
+    await assert.rejects(nextImage(eye), /^EndOfRecordingError: reached end of dataset$/);
+    addImage(cloud, 4);
+    assert.deepEqual(await nextImage(eye), [4, 4]);
     await eye.close?.();
     assert.equal(cloud.open, 0);
   });
 }
 
 Deno.test("replayCameraModel() requests what its attributes say, with their key", async () => {
-  const cloud = withPictures(1);
+  const cloud = withImages(1);
   const interval = { start: "2026-01-02T13:00:00+01:00", end: "2026-01-02T14:00:00Z" };
   await camera(cloud, { interval });
   const [credentials] = cloud.credentials;
@@ -100,12 +100,12 @@ Deno.test("replayCameraModel() requests what its attributes say, with their key"
   assert.equal(timestampDate(end!).toISOString(), "2026-01-02T14:00:00.000Z");
 });
 
-Deno.test("replayCameraModel() loses no picture when the cloud is away meanwhile", async () => {
-  const cloud = withPictures(2);
+Deno.test("replayCameraModel() loses no image when the cloud is away meanwhile", async () => {
+  const cloud = withImages(2);
   const eye = await camera(cloud);
-  assert.deepEqual(await nextPicture(eye), [1, 1]);
+  assert.deepEqual(await nextImage(eye), [1, 1]);
   cloud.failure = new ConnectError("refused. Resolution note: ", Code.Unavailable);
-  await assert.rejects(nextPicture(eye), {
+  await assert.rejects(nextImage(eye), {
     code: Code.Unavailable,
     rawMessage:
       "the cloud cannot be reached: refused; the next attempt requests the same data again",
@@ -114,17 +114,17 @@ Deno.test("replayCameraModel() loses no picture when the cloud is away meanwhile
     async () => await eye.getImages!(create(GetImagesRequestSchema), testCall(AbortSignal.abort())),
     { name: "AbortError" },
   );
-  assert.deepEqual(await nextPicture(eye), [2, 2]);
+  assert.deepEqual(await nextImage(eye), [2, 2]);
 });
 
-Deno.test("replayCameraModel() plays point clouds apart from pictures", async () => {
+Deno.test("replayCameraModel() plays point clouds apart from images", async () => {
   const cloud = new ReplayCloudFake();
   const bytes = new TextEncoder().encode(PCD_TEXT);
   cloud.files.push({ mimeType: "pointcloud/pcd", bytes, at: NOON });
   const eye = await camera(cloud);
   const properties = await eye.getProperties!(create(GetPropertiesRequestSchema), testCall());
   assert.deepEqual(properties, { supportsPcd: true });
-  await assert.rejects(nextPicture(eye), { code: Code.Unimplemented });
+  await assert.rejects(nextImage(eye), { code: Code.Unimplemented });
   const request = create(GetPointCloudRequestSchema);
   assert.deepEqual((await eye.getPointCloud!(request, testCall())).pointCloud, bytes);
   await assert.rejects(async () => await eye.getPointCloud!(request, testCall()), {
@@ -139,7 +139,7 @@ Deno.test("replay models say what is wrong when they are built, and leave no con
     /no images and point clouds of rdk:component:camera\/eye of machine robot in .* from 2026-01-02T12:00:00.000Z that API key key-id may see; check source, the ids and interval/,
   );
   await assert.rejects(movementSensor(empty), /the cloud has no movement of .*check source/);
-  const cloud = withPictures(1);
+  const cloud = withImages(1);
   const refusals = [
     [Code.Unauthenticated, /does not take API key key-id: no; set api_key_id and api_key to a key/],
     [

@@ -9,20 +9,20 @@ import type { MovementSensorService } from "../../../shared/gen/viam/component/m
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import type { Used } from "../drivers/dependency.ts";
-import type { Pictures } from "../pictures/pictures.ts";
-import type { RoomScene } from "../pictures/room_drawing.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
+import type { RoomScene } from "../image_processing/room_drawing.ts";
 import type { RoomCameraAttributes } from "./room_attributes.ts";
 import { PoseInRoom } from "./room_pose.ts";
 
 const SOURCE = "color";
 const JPEG = "image/jpeg";
 /** Images a second, of which viewers are notified; each image takes another process some 30 ms. */
-const PICTURES_PER_SECOND = 10;
+const IMAGES_PER_SECOND = 10;
 
 export interface RoomCameraOptions {
   readonly sensor: Used<typeof MovementSensorService>;
   readonly attributes: RoomCameraAttributes;
-  readonly pictures: Pick<Pictures, "room">;
+  readonly worker: Pick<ImageWorker, "room">;
   readonly clock: Clock;
 }
 
@@ -47,7 +47,7 @@ export class RoomCamera implements Driver<typeof CameraService> {
       length: attributes.room_length_m ?? 6,
     };
     this.#pose = new PoseInRoom({ ...room, balls });
-    this.#scene = { room, balls, picture: { width, height, focal } };
+    this.#scene = { room, balls, image: { width, height, focal } };
     this.#size = { width, height, focal };
   }
 
@@ -62,7 +62,7 @@ export class RoomCamera implements Driver<typeof CameraService> {
         Code.InvalidArgument,
       );
     }
-    const { sensor, clock, pictures } = this.options;
+    const { sensor, clock, worker } = this.options;
     const [{ coordinate }, { value: heading = 0 }] = await Promise.all([
       sensor.call("getPosition", {}, signal),
       sensor.call("getCompassHeading", {}, signal),
@@ -71,7 +71,7 @@ export class RoomCamera implements Driver<typeof CameraService> {
     const pose = this.#pose.follow({ latitude, longitude, heading });
     const key = [pose.x, pose.y, pose.heading].map((value) => value.toFixed(3)).join(" ");
     if (this.#drawn?.key !== key) {
-      const image = pictures.room({ ...this.#scene, pose });
+      const image = worker.room({ ...this.#scene, pose });
       const drawn = this.#drawn = { key, image };
       image.catch(() => {
         if (this.#drawn === drawn) this.#drawn = undefined; // the next call tries again
@@ -93,7 +93,7 @@ export class RoomCamera implements Driver<typeof CameraService> {
         ...{ centerXPx: width / 2, centerYPx: height / 2 },
       },
       distortionParameters: { model: "brown_conrady", parameters: [0, 0, 0, 0, 0] },
-      frameRate: PICTURES_PER_SECOND,
+      frameRate: IMAGES_PER_SECOND,
     };
   }
 

@@ -13,7 +13,7 @@ import {
 import type { Model } from "../../resources/graph/registry.ts";
 import { useDriver } from "../drivers/dependency.ts";
 import type { BuiltinEnvironment } from "../environment.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
 import type { Ball, RoomCameraAttributes } from "./room_attributes.ts";
 
 /** Each is looked for in each pixel. */
@@ -26,7 +26,7 @@ const SENSOR_API = "rdk:component:movement_sensor";
  */
 export function roomCameraModel(
   { clock }: BuiltinEnvironment,
-  pictures: () => Pictures,
+  worker: () => ImageWorker,
 ): Model<RoomCameraAttributes> {
   return {
     api: "rdk:component:camera",
@@ -76,7 +76,7 @@ export function roomCameraModel(
       const { RoomCamera } = await import("./room_camera.ts");
       const { movement_sensor: name } = attributes;
       const sensor = useDriver(MovementSensorService, SENSOR_API, name, dependencies);
-      return new RoomCamera({ sensor, attributes, pictures: pictures(), clock });
+      return new RoomCamera({ sensor, attributes, worker: worker(), clock });
     },
   };
 }

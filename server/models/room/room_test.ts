@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { decodePicture } from "../../../shared/picture/decode.ts";
+import { decodeImage } from "../../../shared/image/decode.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { subprocessOf } from "../environment.ts";
-import { colourAreas } from "../pictures/colour_areas.ts";
-import { Pictures } from "../pictures/pictures.ts";
-import { drawRoom } from "../pictures/room_drawing.ts";
-import { PICTURE_PROCESS } from "../process_names.ts";
+import { colourAreas } from "../image_processing/colour_areas.ts";
+import { ImageWorker } from "../image_processing/image_worker.ts";
+import { drawRoom } from "../image_processing/room_drawing.ts";
+import { IMAGE_PROCESS } from "../process_names.ts";
 import { construct, testCall, testEnvironment } from "../testing.ts";
 import type { RoomCameraAttributes } from "./room_attributes.ts";
 import type { RoomCamera } from "./room_camera.ts";
@@ -23,7 +23,7 @@ const RED = {
 const ball = { x: 0, y: 2, radius: 0.25, color: [224, 24, 24] as const };
 const scene = {
   room: { width: 6, length: 6 },
-  picture: { width: 160, height: 90, focal: 114 },
+  image: { width: 160, height: 90, focal: 114 },
   balls: [ball],
 };
 
@@ -53,9 +53,9 @@ Deno.test("PoseInRoom keeps a base inside walls and outside balls, and ignores a
 });
 
 Deno.test("the simulated camera draws what its sensor says, and names its lens", async () => {
-  const pictures = new Pictures({
+  const worker = new ImageWorker({
     clock: systemClock,
-    program: subprocessOf({}, PICTURE_PROCESS),
+    program: subprocessOf({}, IMAGE_PROCESS),
   });
   let heading = 0;
   const sensor = {
@@ -63,7 +63,7 @@ Deno.test("the simulated camera draws what its sensor says, and names its lens",
     getCompassHeading: () => ({ value: heading }),
   } as Resource;
   const camera = await construct<RoomCamera, unknown>(
-    roomCameraModel(testEnvironment(), () => pictures) as Model<unknown>,
+    roomCameraModel(testEnvironment(), () => worker) as Model<unknown>,
     {
       movement_sensor: "odometry",
       balls: [{ x_m: 0, y_m: 2, radius_m: 0.25, color: "#E01818" }],
@@ -76,17 +76,17 @@ Deno.test("the simulated camera draws what its sensor says, and names its lens",
       return images[0]!.image;
     };
     const first = await look();
-    const picture = await decodePicture(first);
-    assert.deepEqual([picture.width, picture.height], [480, 270]);
-    assert.equal(colourAreas(picture, RED).length, 1);
+    const image = await decodeImage(first);
+    assert.deepEqual([image.width, image.height], [480, 270]);
+    assert.equal(colourAreas(image, RED).length, 1);
     assert.equal(await look(), first, "what has not moved is not drawn again");
     heading = 180;
-    assert.equal(colourAreas(await decodePicture(await look()), RED).length, 0);
+    assert.equal(colourAreas(await decodeImage(await look()), RED).length, 0);
     assert.deepEqual(camera.getStatus(), { x_m: 0, y_m: 0, heading_deg: 180 });
     assert.ok(camera.getProperties().intrinsicParameters.focalXPx > 300);
     await assert.rejects(camera.getImages({ filterSourceNames: ["depth"] }, testCall()), /depth/);
   } finally {
-    await pictures.close();
+    await worker.close();
   }
 });
 

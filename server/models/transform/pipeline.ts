@@ -1,5 +1,5 @@
 import { AttributeError } from "../../resources/graph/attributes.ts";
-import type { PictureStep } from "../pictures/picture_steps.ts";
+import type { ImageStep } from "../image_processing/image_steps.ts";
 import type {
   DistortionParameters,
   IntrinsicParameters,
@@ -10,7 +10,7 @@ import type {
 
 /** Steps that are done at once, or what is requested of a vision service between them. */
 export type Stage =
-  | { readonly kind: "picture"; readonly steps: readonly PictureStep[] }
+  | { readonly kind: "image"; readonly steps: readonly ImageStep[] }
   | {
     readonly kind: "detections" | "classifications";
     readonly service: string;
@@ -50,11 +50,11 @@ export function pipelineOf(camera: TransformAttributes): Pipeline {
     }
     const stage = stageOf(step, camera, path);
     const last = stages.at(-1);
-    if (stage.kind === "picture" && last?.kind === "picture") {
-      stages[stages.length - 1] = { kind: "picture", steps: [...last.steps, ...stage.steps] };
+    if (stage.kind === "image" && last?.kind === "image") {
+      stages[stages.length - 1] = { kind: "image", steps: [...last.steps, ...stage.steps] };
     } else stages.push(stage);
   }
-  const services = stages.flatMap((stage) => stage.kind === "picture" ? [] : [stage.service]);
+  const services = stages.flatMap((stage) => stage.kind === "image" ? [] : [stage.service]);
   return { stages, services: [...new Set(services)], input };
 }
 
@@ -81,16 +81,16 @@ function stageOf(step: PipelineStep, camera: TransformAttributes, path: string):
     case "classifications":
       return { kind: "classifications", service: attributes.classifier_name!, least, most, labels };
     default:
-      return { kind: "picture", steps: [pictureStep(step.type, attributes, camera, path)] };
+      return { kind: "image", steps: [imageStep(step.type, attributes, camera, path)] };
   }
 }
 
-function pictureStep(
+function imageStep(
   type: PipelineStep["type"],
   attributes: Partial<StepAttributes>,
   camera: TransformAttributes,
   path: string,
-): PictureStep {
+): ImageStep {
   switch (type) {
     case "resize":
       return { kind: "resize", width: attributes.width_px!, height: attributes.height_px! };
@@ -124,7 +124,7 @@ function undistort(
   lens: IntrinsicParameters | undefined,
   bent: DistortionParameters | undefined,
   path: string,
-): PictureStep {
+): ImageStep {
   if (!lens) throw new AttributeError(`${path}.intrinsic_parameters`, "nothing", "the lens");
   if (!bent) throw new AttributeError(`${path}.distortion_parameters`, "nothing", "how it bends");
   const { fx, fy, ppx, ppy } = lens;

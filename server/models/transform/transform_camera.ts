@@ -11,9 +11,9 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import { problemOf } from "../../resources/graph/noted_problems.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { type Used, useDriver } from "../drivers/dependency.ts";
-import { readImageHeader } from "../images/image_header.ts";
-import type { PictureStep } from "../pictures/picture_steps.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import { readImageHeader } from "../camera/image_header.ts";
+import type { ImageStep } from "../image_processing/image_steps.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
 import { CAMERA_API, DEPTH_MIME_TYPE } from "../vision/cameras.ts";
 import { type Pipeline, pipelineOf, type Stage } from "./pipeline.ts";
 import type { TransformAttributes } from "./transform_attributes.ts";
@@ -31,7 +31,7 @@ export class TransformCamera implements Driver<typeof CameraService> {
   constructor(
     private readonly attributes: TransformAttributes,
     dependencies: ReadonlyMap<string, Resource>,
-    private readonly pictures: Pick<Pictures, "changed">,
+    private readonly worker: Pick<ImageWorker, "changed">,
   ) {
     this.#pipeline = pipelineOf(attributes);
     this.#camera = useDriver(CameraService, CAMERA_API, attributes.source, dependencies);
@@ -137,12 +137,12 @@ export class TransformCamera implements Driver<typeof CameraService> {
   }
 
   async #run(stage: Stage, images: readonly Uint8Array[], signal: AbortSignal) {
-    const steps = stage.kind === "picture"
+    const steps = stage.kind === "image"
       ? stage.steps
       : await this.#found(stage, images[0]!, signal);
     if (steps.every(({ kind }) => kind === "identity")) return images[0]!;
     try {
-      return await this.pictures.changed(images, steps, signal);
+      return await this.worker.changed(images, steps, signal);
     } catch (error) {
       if (!(error instanceof JobRefusedError)) throw error;
       throw new ConnectError(error.message, Code.FailedPrecondition);
@@ -151,10 +151,10 @@ export class TransformCamera implements Driver<typeof CameraService> {
 
   /** What a vision service finds, as something to draw. */
   async #found(
-    { kind, service, least, most, labels }: Exclude<Stage, { kind: "picture" }>,
+    { kind, service, least, most, labels }: Exclude<Stage, { kind: "image" }>,
     image: Uint8Array,
     signal: AbortSignal,
-  ): Promise<PictureStep[]> {
+  ): Promise<ImageStep[]> {
     const vision = this.#services.get(service)!;
     const { width, height, mimeType } = readImageHeader(image, "the image");
     const size = { width: BigInt(width), height: BigInt(height) };
@@ -175,7 +175,7 @@ export class TransformCamera implements Driver<typeof CameraService> {
     const { detections = [] } = await vision.call(
       ...["getDetections", { image, mimeType, ...size }, signal] as const,
     );
-    return detections.flatMap((found): PictureStep[] => {
+    return detections.flatMap((found): ImageStep[] => {
       const { className = "", confidence = 0, xMin, yMin, xMax, yMax } = found;
       if (!isWanted(className, confidence)) return [];
       const box = {

@@ -11,7 +11,7 @@ import {
   text,
 } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
 import {
   type DistortionParameters,
   type IntrinsicParameters,
@@ -48,7 +48,7 @@ const side = (description: string) => optional(integer(description, { min: 1, ma
 const edge = (description: string) => optional(integer(description, { min: 0, max: WIDEST_PX }));
 
 /** Model `rdk:builtin:transform` of `rdk:component:camera`: another camera's images, changed. */
-export function transformModel(pictures: () => Pictures): Model<TransformAttributes> {
+export function transformModel(worker: () => ImageWorker): Model<TransformAttributes> {
   return {
     api: "rdk:component:camera",
     model: "rdk:builtin:transform",
@@ -109,7 +109,7 @@ export function transformModel(pictures: () => Pictures): Model<TransformAttribu
     },
     async construct({ attributes, dependencies }) {
       const { TransformCamera } = await import("./transform_camera.ts");
-      return new TransformCamera(attributes, dependencies, pictures());
+      return new TransformCamera(attributes, dependencies, worker());
     },
   };
 }

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { encode } from "fast-png";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { decodePicture, type Picture } from "../../../shared/picture/decode.ts";
+import { decodeImage, type RgbImage } from "../../../shared/image/decode.ts";
 import { noteProblem } from "../../resources/graph/noted_problems.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { subprocessOf } from "../environment.ts";
-import { Pictures } from "../pictures/pictures.ts";
-import { PICTURE_PROCESS } from "../process_names.ts";
+import { ImageWorker } from "../image_processing/image_worker.ts";
+import { IMAGE_PROCESS } from "../process_names.ts";
 import { construct, testCall } from "../testing.ts";
 import type { TransformCamera } from "./transform_camera.ts";
 import { transformModel } from "./transform_model.ts";
@@ -59,10 +59,10 @@ const vision = {
   getClassifications: () => ({ classifications: [{ className: "day", confidence: 0.8 }] }),
 };
 
-const pictures = () =>
-  new Pictures({ clock: systemClock, program: subprocessOf({}, PICTURE_PROCESS) });
+const worker = () =>
+  new ImageWorker({ clock: systemClock, program: subprocessOf({}, IMAGE_PROCESS) });
 
-async function built(pipeline: JsonObject[], work: Pictures, camera: object = source()) {
+async function built(pipeline: JsonObject[], work: ImageWorker, camera: object = source()) {
   return await construct<TransformCamera, unknown>(
     transformModel(() => work) as Model<unknown>,
     { source: "cam", pipeline },
@@ -75,19 +75,19 @@ async function built(pipeline: JsonObject[], work: Pictures, camera: object = so
   );
 }
 
-async function seen(camera: TransformCamera): Promise<Picture> {
+async function seen(camera: TransformCamera): Promise<RgbImage> {
   const { images } = await camera.getImages({ filterSourceNames: [] }, testCall());
-  return await decodePicture(images[0]!.image);
+  return await decodeImage(images[0]!.image);
 }
 
 /** The colour that a pixel has most of: r, g, b, or . for dark. */
-function colour({ width, rgb }: Picture, x: number, y: number): string {
+function colour({ width, rgb }: RgbImage, x: number, y: number): string {
   const [r = 0, g = 0, b = 0] = rgb.subarray((y * width + x) * 3);
   return Math.max(r, g, b) < 90 ? "." : r > g && r > b ? "r" : g > b ? "g" : "b";
 }
 
 Deno.test("a pipeline resizes, crops, turns and draws, in its order", async () => {
-  const work = pictures();
+  const work = worker();
   try {
     const small = await seen(
       await built([
@@ -133,7 +133,7 @@ Deno.test("a pipeline resizes, crops, turns and draws, in its order", async () =
 });
 
 Deno.test("detections and classifications are drawn, as far as they are wanted", async () => {
-  const work = pictures();
+  const work = worker();
   try {
     const detector = { detector_name: "eyes", confidence_threshold: 0.5 };
     const boxes = await seen(await built([{ type: "detections", attributes: detector }], work));
@@ -157,7 +157,7 @@ Deno.test("detections and classifications are drawn, as far as they are wanted",
 });
 
 Deno.test("depth is coloured, and laid over colours of the same size", async () => {
-  const work = pictures();
+  const work = worker();
   try {
     const depth = await seen(await built([{ type: "depth_to_pretty" }], work));
     assert.deepEqual([colour(depth, 4, 16), colour(depth, 60, 16)], ["r", "b"]);
@@ -177,7 +177,7 @@ Deno.test("depth is coloured, and laid over colours of the same size", async () 
 });
 
 Deno.test("undistort moves pixels as the lens bent them; without bend it moves none", async () => {
-  const work = pictures();
+  const work = worker();
   const lens = { width_px: 64, height_px: 32, fx: 32, fy: 32, ppx: 32, ppy: 16 };
   const undistort = (rk1: number) => ({
     type: "undistort",
@@ -194,7 +194,7 @@ Deno.test("undistort moves pixels as the lens bent them; without bend it moves n
 });
 
 Deno.test("GetProperties reports the lens that is named, else the size; points are unknown", async () => {
-  const work = pictures();
+  const work = worker();
   try {
     const camera = await built([
       { type: "resize", attributes: { width_px: 32, height_px: 16 } },
@@ -241,7 +241,7 @@ Deno.test("a pipeline that cannot work is refused with the path of the step", ()
 });
 
 Deno.test("a pipeline has the problems of its camera and its vision services", async () => {
-  const work = pictures();
+  const work = worker();
   const problems = { cam: "", eyes: "" };
   const eyes = { problem: () => problems.eyes } as Resource;
   const camera = await construct<TransformCamera, unknown>(

@@ -1,6 +1,6 @@
 import type { Resource } from "../../resources/graph/resource.ts";
-import { hsvOf, hueName } from "../pictures/hue.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import { hsvOf, hueName } from "../image_processing/hue.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
 import { Cameras } from "./cameras.ts";
 import type { ColourAttributes } from "./colour_attributes.ts";
 import { VisionDriver } from "./vision_service.ts";
@@ -12,7 +12,7 @@ const MOST_AREAS = 100;
 export function createColourDetector(
   attributes: ColourAttributes,
   dependencies: ReadonlyMap<string, Resource>,
-  pictures: Pictures,
+  worker: ImageWorker,
 ): VisionDriver {
   const [red = 0, green = 0, blue = 0] = attributes.detect_color;
   const [hue] = hsvOf(red, green, blue);
@@ -28,7 +28,7 @@ export function createColourDetector(
   const sight = {
     what: "a colour detector",
     detect: async (image: Uint8Array, { signal }: { readonly signal: AbortSignal }) => {
-      const { width, height, areas } = await pictures.colours(image, sought, signal);
+      const { width, height, areas } = await worker.colours(image, sought, signal);
       const boxes = areas.map(({ xMin, yMin, xMax, yMax }) => ({
         ...{ label, confidence: 1, xMin: xMin / width, yMin: yMin / height },
         ...{ xMax: xMax / width, yMax: yMax / height },

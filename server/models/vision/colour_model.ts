@@ -7,13 +7,13 @@ import {
   text,
 } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
 import { CAMERA_API } from "./cameras.ts";
 import type { ColourAttributes } from "./colour_attributes.ts";
 import { cameraName } from "./model_vision_model.ts";
 
 /** Model `rdk:builtin:color_detector` of `rdk:service:vision`: boxes around areas of a colour. */
-export function colourModel(pictures: () => Pictures): Model<ColourAttributes> {
+export function colourModel(worker: () => ImageWorker): Model<ColourAttributes> {
   return {
     api: "rdk:service:vision",
     model: "rdk:builtin:color_detector",
@@ -50,7 +50,7 @@ export function colourModel(pictures: () => Pictures): Model<ColourAttributes> {
     weakDependencies: [CAMERA_API],
     async construct({ attributes, dependencies }) {
       const { createColourDetector } = await import("./colour_detector.ts");
-      return createColourDetector(attributes, dependencies, pictures());
+      return createColourDetector(attributes, dependencies, worker());
     },
   };
 }

@@ -25,7 +25,7 @@ import {
 import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
 import { Cameras } from "./cameras.ts";
 import type { ModelVisionAttributes } from "./model_attributes.ts";
 import { type Sight, VisionDriver } from "./vision_service.ts";
@@ -48,11 +48,11 @@ type MlModel = Driver<typeof MLModelService>;
 export async function createModelVision(
   attributes: ModelVisionAttributes,
   dependencies: ReadonlyMap<string, Resource>,
-  pictures: Pictures,
+  worker: ImageWorker,
 ): Promise<VisionDriver> {
   const { mlmodel_name: name, label_path: path, camera_name } = attributes;
   const labels = path === undefined ? undefined : await readLabels(path);
-  const vision = new ModelVision(attributes, findModel(name, dependencies), pictures, labels);
+  const vision = new ModelVision(attributes, findModel(name, dependencies), worker, labels);
   const cameras = new Cameras(dependencies, camera_name ?? "");
   return new VisionDriver((call) => vision.sight(call), cameras);
 }
@@ -63,7 +63,7 @@ class ModelVision {
   constructor(
     private readonly attributes: ModelVisionAttributes,
     private readonly model: MlModel,
-    private readonly pictures: Pictures,
+    private readonly worker: ImageWorker,
     private readonly labels: readonly string[] | undefined,
   ) {}
 
@@ -125,7 +125,7 @@ class ModelVision {
     const { input, labels } = await this.#knowledge(call);
     const { attributes } = this;
     const { input_image_mean_value: mean, input_image_std_dev: deviation } = attributes;
-    const { bytes, width, height, shape } = await this.pictures.tensor(image, input, {
+    const { bytes, width, height, shape } = await this.worker.tensor(image, input, {
       ...(mean && { mean }),
       ...(deviation && { deviation }),
       isBgr: attributes.input_image_bgr ?? false,

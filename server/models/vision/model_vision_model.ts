@@ -11,12 +11,12 @@ import {
   text,
 } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
 import { CAMERA_API } from "./cameras.ts";
 import type { ModelVisionAttributes } from "./model_attributes.ts";
 
 /** Model `rdk:builtin:mlmodel` of `rdk:service:vision`: sees what an mlmodel service finds. */
-export function modelVisionModel(pictures: () => Pictures): Model<ModelVisionAttributes> {
+export function modelVisionModel(worker: () => ImageWorker): Model<ModelVisionAttributes> {
   return {
     api: "rdk:service:vision",
     model: "rdk:builtin:mlmodel",
@@ -69,7 +69,7 @@ export function modelVisionModel(pictures: () => Pictures): Model<ModelVisionAtt
     weakDependencies: [CAMERA_API],
     async construct({ attributes, dependencies }) {
       const { createModelVision } = await import("./model_vision.ts");
-      return await createModelVision(attributes, dependencies, pictures());
+      return await createModelVision(attributes, dependencies, worker());
     },
   };
 }

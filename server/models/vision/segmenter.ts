@@ -10,8 +10,8 @@ import {
 import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
-import type { Pictures } from "../pictures/pictures.ts";
-import type { Lens } from "../pictures/segments.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
+import type { Lens } from "../image_processing/segments.ts";
 import { type Camera, Cameras } from "./cameras.ts";
 import type { SegmenterAttributes } from "./segmenter_attributes.ts";
 import { type PointCloudObject, type Sight, VisionDriver } from "./vision_service.ts";
@@ -25,7 +25,7 @@ type Vision = Driver<typeof VisionService>;
 export function createSegmenter(
   attributes: SegmenterAttributes,
   dependencies: ReadonlyMap<string, Resource>,
-  pictures: Pictures,
+  worker: ImageWorker,
 ): VisionDriver {
   const { detector_name: name, confidence_threshold_pct: least = 0.5, sigma = 1.25 } = attributes;
   const detector = findDetector(name, dependencies);
@@ -43,7 +43,7 @@ export function createSegmenter(
         detect(image, call),
         cloudOf(camera, name, call),
       ]);
-      const found = await pictures.segments(
+      const found = await worker.segments(
         ...[cloud, lens, boxes.map((box) => sharesOf(box, lens)), sigma, call.signal] as const,
       );
       return found.flatMap((segment, index): PointCloudObject[] => {

@@ -1,12 +1,12 @@
 import { attributes, number, optional, text } from "../../resources/graph/attributes.ts";
 import type { Model } from "../../resources/graph/registry.ts";
-import type { Pictures } from "../pictures/pictures.ts";
+import type { ImageWorker } from "../image_processing/image_worker.ts";
 import { CAMERA_API } from "./cameras.ts";
 import { cameraName } from "./model_vision_model.ts";
 import type { SegmenterAttributes } from "./segmenter_attributes.ts";
 
 /** Model `rdk:builtin:detector_3d_segmenter` of `rdk:service:vision`: points of what is detected. */
-export function segmenterModel(pictures: () => Pictures): Model<SegmenterAttributes> {
+export function segmenterModel(worker: () => ImageWorker): Model<SegmenterAttributes> {
   return {
     api: "rdk:service:vision",
     model: "rdk:builtin:detector_3d_segmenter",
@@ -31,7 +31,7 @@ export function segmenterModel(pictures: () => Pictures): Model<SegmenterAttribu
     weakDependencies: [CAMERA_API],
     async construct({ attributes, dependencies }) {
       const { createSegmenter } = await import("./segmenter.ts");
-      return createSegmenter(attributes, dependencies, pictures());
+      return createSegmenter(attributes, dependencies, worker());
     },
   };
 }

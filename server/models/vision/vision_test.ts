@@ -12,8 +12,8 @@ import type { Model } from "../../resources/graph/registry.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { subprocessOf } from "../environment.ts";
 import { FakeCamera } from "../fake/camera.ts";
-import { Pictures } from "../pictures/pictures.ts";
-import { PICTURE_PROCESS } from "../process_names.ts";
+import { ImageWorker } from "../image_processing/image_worker.ts";
+import { IMAGE_PROCESS } from "../process_names.ts";
 import { construct, testCall } from "../testing.ts";
 import { colourModel } from "./colour_model.ts";
 import { modelVisionModel } from "./model_vision_model.ts";
@@ -78,20 +78,20 @@ const classes: Driver<typeof MLModelService> = {
 };
 
 async function withVision<A>(
-  model: (pictures: () => Pictures) => Model<A>,
+  model: (worker: () => ImageWorker) => Model<A>,
   attributes: JsonObject,
   dependencies: Readonly<Record<string, Resource>>,
   use: (service: VisionDriver) => Promise<void>,
 ): Promise<void> {
-  const program = subprocessOf({}, PICTURE_PROCESS);
-  const pictures = new Pictures({ clock: systemClock, program });
+  const program = subprocessOf({}, IMAGE_PROCESS);
+  const worker = new ImageWorker({ clock: systemClock, program });
   try {
     const map = new Map(Object.entries({ [CAMERA]: camera as Resource, ...dependencies }));
     await use(
-      await construct<VisionDriver, A>(model(() => pictures), attributes, { dependencies: map }),
+      await construct<VisionDriver, A>(model(() => worker), attributes, { dependencies: map }),
     );
   } finally {
-    await pictures.close();
+    await worker.close();
   }
 }
 

@@ -97,14 +97,14 @@ export class FlvReader implements FrameReader {
       if (this.#pending.length < whole) break;
       const isVideo = header[0] === FLV_VIDEO;
       const body = this.#pending.take(whole).subarray(FLV_TAG_HEADER, FLV_TAG_HEADER + length);
-      const frame = isVideo ? this.#picture(body) : undefined;
+      const frame = isVideo ? this.#videoFrame(body) : undefined;
       if (frame) frames.push(frame);
     }
     return frames;
   }
 
   /** One byte of kind and codec, one of what follows, three of delay; then the data. */
-  #picture(body: Buffer): EncodedFrame | undefined {
+  #videoFrame(body: Buffer): EncodedFrame | undefined {
     const [first = 0, what] = body;
     if ((first & 15) !== FLV_AVC) return undefined;
     const data = body.subarray(5);

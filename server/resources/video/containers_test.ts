@@ -28,7 +28,7 @@ function read(make: () => FrameReader, bytes: Buffer) {
   return plain(slowly);
 }
 
-Deno.test("IvfReader gives VP8 pictures, whatever pieces they come in", () => {
+Deno.test("IvfReader gives VP8 frames, whatever pieces they come in", () => {
   const bytes = Buffer.concat([ivfHeader, ivfFrame(0x10, 5), ivfFrame(0x11), ivfFrame()]);
   assert.deepEqual(read(() => new IvfReader(), bytes), [
     { data: [0x10, 5], isKeyframe: true },

@@ -4,7 +4,7 @@ import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import type { VideoTrack } from "../../../shared/rtc/webrtc/video.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
-import { encodedPictures } from "./encoded_pictures.ts";
+import { encodedFrames } from "./frame_encoder.ts";
 import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
 import { ENCODERS } from "./encoders.ts";
 import { Feed } from "./feed.ts";
@@ -64,7 +64,7 @@ function feedOf(getImages: () => unknown, more: object = {}) {
   const sent: number[] = [];
   const feed = new Feed({
     source: (signal) =>
-      encodedPictures({
+      encodedFrames({
         ...{ camera: () => camera, encoder: libvpx, version: "5.1", start, size: undefined },
         ...{ clock, log },
       }, signal),
@@ -90,7 +90,7 @@ function feedOf(getImages: () => unknown, more: object = {}) {
 
 const image = (bytes: Uint8Array) => ({ images: [{ image: bytes, mimeType: "image/jpeg" }] });
 
-Deno.test("pictures are encoded as they change, and the same one once a second", async () => {
+Deno.test("frames are encoded as they change, and the same one once a second", async () => {
   let number = 0;
   const { feed, runs, sent, until } = feedOf(() => image(jpeg(Math.min(++number, 3))));
   await until(() => sent.length >= 3);
@@ -100,7 +100,7 @@ Deno.test("pictures are encoded as they change, and the same one once a second",
     /-f mpjpeg.*scale=16:8.*-c:v libvpx.*-g 10 .*-f ivf pipe:1$/,
   );
   await until(() => sent.length >= 5);
-  assert.ok(number >= 15, `${number} pictures were taken for 5`);
+  assert.ok(number >= 15, `${number} frames were taken for 5`);
   await feed.close();
 });
 
@@ -128,7 +128,7 @@ Deno.test("an encoder that dies is started again", async () => {
   await feed.close();
 });
 
-Deno.test("damaged pictures are left out, and the video continues", async () => {
+Deno.test("damaged frames are left out, and the video continues", async () => {
   let number = 0;
   const { feed, runs, sent, log, until } = feedOf(() =>
     image(++number % 2 === 0 ? Uint8Array.of(1, 2, 3) : jpeg(number))

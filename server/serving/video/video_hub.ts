@@ -10,12 +10,12 @@ import {
   isEncodedCamera,
   type VideoCodec,
 } from "../../resources/video/encoded_source.ts";
-import { encodedPictures, EncoderError } from "./encoded_pictures.ts";
+import { encodedFrames, EncoderError } from "./frame_encoder.ts";
 import { Feed, type FeedPace } from "./feed.ts";
 import { type StartFfmpeg, startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
 import { EncoderFinder } from "./ffmpeg.ts";
-import type { PictureSize } from "./picture_size.ts";
-import { nextPicture } from "./pictures.ts";
+import type { FrameSize } from "./frame_size.ts";
+import { nextFrame } from "./camera_frames.ts";
 import { VideoProblems } from "./video_problems.ts";
 
 /** What the hub needs. */
@@ -54,12 +54,12 @@ export class VideoHub {
   readonly #finder: EncoderFinder;
   /** By camera and codec. */
   readonly #running = new Map<string, Running>();
-  readonly #sizes = new Map<string, PictureSize>();
+  readonly #sizes = new Map<string, FrameSize>();
   readonly #problems: VideoProblems;
   /** Of the feeds that ran, by camera and codec. */
   readonly #paces = new Map<string, FeedPace>();
   /** Looks at cameras under way, by camera. */
-  readonly #looks = new Map<string, Promise<PictureSize>>();
+  readonly #looks = new Map<string, Promise<FrameSize>>();
 
   constructor(options: VideoHubOptions) {
     this.#options = options;
@@ -120,7 +120,7 @@ export class VideoHub {
   }
 
   /** Sizes that a camera's video can have; the first is its own. */
-  async sizes(name: string): Promise<PictureSize[]> {
+  async sizes(name: string): Promise<FrameSize[]> {
     const own = this.#video(name)?.size ?? await this.#look(name);
     const even = (px: number) => Math.round(px / 2) * 2;
     return SCALES
@@ -135,7 +135,7 @@ export class VideoHub {
    *
    * @throws {ConnectError} INVALID_ARGUMENT for sizes that no encoder gets; not for its own.
    */
-  async setSize(name: string, size: PictureSize | undefined): Promise<void> {
+  async setSize(name: string, size: FrameSize | undefined): Promise<void> {
     if (size) {
       const refusal = refusalOf(size);
       // Its own is listed, and sent to who sets none.
@@ -159,17 +159,17 @@ export class VideoHub {
     await Promise.all(feeds.map((feed) => feed.close()));
   }
 
-  async #isOwn(name: string, { width, height }: PictureSize): Promise<boolean> {
+  async #isOwn(name: string, { width, height }: FrameSize): Promise<boolean> {
     const [own] = await this.sizes(name).catch(() => []);
     return own?.width === width && own.height === height;
   }
 
   /** One frame of a camera, for all who ask meanwhile. */
-  #look(name: string): Promise<PictureSize> {
+  #look(name: string): Promise<FrameSize> {
     const known = this.#looks.get(name);
     if (known) return known;
     const { camera, clock } = this.#options;
-    const look = nextPicture(camera(name), new AbortController().signal, clock)
+    const look = nextFrame(camera(name), new AbortController().signal, clock)
       .finally(() => this.#looks.delete(name));
     this.#looks.set(name, look);
     return look;
@@ -241,7 +241,7 @@ export class VideoHub {
     const encoder = byCodec.get(codec);
     if (!encoder) throw new EncoderError(`no encoder for ${codec} works here`);
     log.debug("a camera's frames are encoded", { encoder: encoder.name });
-    yield* encodedPictures({
+    yield* encodedFrames({
       ...{ encoder, version, clock, log, start: this.#start },
       camera: () => camera(name),
       size: this.#sizes.get(name),
@@ -250,7 +250,7 @@ export class VideoHub {
 }
 
 /** Why a camera's video is not brought to that size; undefined: it is. */
-function refusalOf({ width, height }: PictureSize): string | undefined {
+function refusalOf({ width, height }: FrameSize): string | undefined {
   for (const [what, px] of [["width", width], ["height", height]] as const) {
     if (px >= 2 && px <= MOST_PX && px % 2 === 0) continue;
     return `resolution.${what} is ${px}; an even number from 2 to ${MOST_PX} is allowed`;

@@ -2,9 +2,9 @@
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { noteProblem } from "../../resources/graph/noted_problems.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
-import { EncoderError } from "./encoded_pictures.ts";
+import { EncoderError } from "./frame_encoder.ts";
 import { MOST_FAILURES } from "./feed.ts";
-import { nextPicture, releasePicture, UnfitPicture } from "./pictures.ts";
+import { nextFrame, releaseFrame, UnfitFrame } from "./camera_frames.ts";
 
 export interface VideoProblemsOptions {
   /**
@@ -33,7 +33,7 @@ export class VideoProblems {
   /** Notes why a video was given up, and what to do. `error`: of its last start. */
   note(name: string, reason: string, error: unknown): void {
     // Others than programs that want video can use it.
-    if (error instanceof UnfitPicture) return;
+    if (error instanceof UnfitFrame) return;
     let camera: Resource;
     try {
       camera = this.options.camera(name);
@@ -83,7 +83,7 @@ export class VideoProblems {
         return this.end(name);
       }
       try {
-        releasePicture(await nextPicture(noted.camera, signal, clock));
+        releaseFrame(await nextFrame(noted.camera, signal, clock));
       } catch {
         continue;
       }

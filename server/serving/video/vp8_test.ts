@@ -8,7 +8,7 @@ import { ignoreWithout, tellSkip } from "../../../shared/test_tools/skips.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import type { EncodedFrame } from "../../resources/video/encoded_source.ts";
 import { startFfmpeg } from "../../resources/video/ffmpeg_program.ts";
-import { encodedPictures } from "./encoded_pictures.ts";
+import { encodedFrames } from "./frame_encoder.ts";
 import { EncoderFinder } from "./ffmpeg.ts";
 
 const [WIDTH, HEIGHT, FRAMES] = [320, 240, 8];
@@ -62,7 +62,7 @@ Deno.test({
       const camera = { getImages, getProperties: () => ({ frameRate: 10 }) } as unknown as Resource;
       const stop = new AbortController();
       const frames: EncodedFrame[] = [];
-      const video = encodedPictures({
+      const video = encodedFrames({
         ...{ camera: () => camera, encoder, version, start: startFfmpeg, size: undefined },
         ...{ clock: systemClock, log: memoryLogger() },
       }, stop.signal);

@@ -21,7 +21,7 @@ function sender(codec: VideoCodec) {
 
 const frame = (bytes: number, atMs: number) => ({ data: new Uint8Array(bytes).fill(9), atMs });
 
-Deno.test("a picture becomes packets of one time, the last of which is marked", () => {
+Deno.test("an image becomes packets of one time, the last of which is marked", () => {
   const { own, sent, reports, clock } = sender("VP8");
   own.send(frame(3_000, 0));
   own.send(frame(10, 40));
@@ -38,7 +38,7 @@ Deno.test("a picture becomes packets of one time, the last of which is marked", 
   assert.ok(clock);
 });
 
-Deno.test("H.264 goes out with its parameter sets together and large pictures in parts", () => {
+Deno.test("H.264 goes out with its parameter sets together and large images in parts", () => {
   const { own, sent } = sender("H264");
   const unit = (type: number, bytes: number) => [0, 0, 0, 1, type, ...new Array(bytes).fill(7)];
   const data = Uint8Array.from([...unit(0x67, 10), ...unit(0x68, 4), ...unit(0x65, 3_000)]);

@@ -1,4 +1,4 @@
-import type { GraphNode } from "../../../../shared/base/graph/layout.ts";
+import type { GraphNode } from "../../../../shared/base/graph_layout/layout.ts";
 import { isObject, type JsonObject, type JsonValue } from "../../../configuration/json.ts";
 import { apiOfEntry } from "../../../configuration/schema.ts";
 
