@@ -3,7 +3,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { NodeBroadcast } from "../../nodes/node_broadcast.ts";
 import type { Nodes } from "../../nodes/nodes.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
-import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { ChangedParts } from "./changed_parts.ts";
 
 /** What a part's programs report themselves. */
 export interface PartFacts {
@@ -41,7 +41,6 @@ interface Entry {
   /** Other nodes on which it has one; undefined: none. */
   elsewhere?: Set<string>;
   facts: PartFacts;
-  dirty: boolean;
 }
 
 /** What a node says of a part to the others. */
@@ -59,15 +58,15 @@ const TELL_SEEN_MS = 5_000;
 
 /** A part that keeps no stream open is offline after this time without a call, by default. */
 const OFFLINE_AFTER_MS = 60_000;
-const WRITE_EVERY_MS = 30_000;
-const WRITE_SLICE = 200;
 
 /**
- * Who is online. Kept in memory, because every poll of every machine changes it; written to the
- * database every 30 seconds and at the end. Nodes that serve together tell each other what changes.
+ * Who is online, and what programs report themselves of with each call: of every part, also those
+ * with an agent of another make, or none. What our agent reports in full is `AgentStatuses` of
+ * `cloud/releases`. Nodes that serve together notify each other of what changes.
  */
 export class Presence {
   readonly #entries = new Map<string, Entry>();
+  readonly #changed: ChangedParts;
   #shared: NodeBroadcast<ToldPart> | undefined;
 
   constructor(
@@ -76,7 +75,15 @@ export class Presence {
     private readonly log: Logger,
     /** How long after its last call a part that keeps no stream open is offline. */
     readonly offlineAfterMs = OFFLINE_AFTER_MS,
-  ) {}
+  ) {
+    this.#changed = new ChangedParts({
+      ...{ queries, clock, log },
+      failure: "cannot write who is online; retrying",
+      always: () => this.#streaming(),
+      save: (partIds) => this.#save(partIds),
+      forget: (partId) => this.#entries.delete(partId),
+    });
+  }
 
   /** Reads what was known when the last run ended. */
   async load(): Promise<void> {
@@ -87,7 +94,6 @@ export class Presence {
         seenMs: undefined,
         openStreams: 0,
         facts: parseFacts(row.facts),
-        dirty: false,
       });
     }
   }
@@ -112,7 +118,7 @@ export class Presence {
     const isNews = isNew(facts, entry.facts);
     this.#see(entry);
     this.#learn(entry, facts);
-    entry.dirty = true;
+    this.#changed.add(partId);
     this.#tell(partId, isNews ? TELL_MS : TELL_SEEN_MS);
   }
 
@@ -121,7 +127,7 @@ export class Presence {
     const entry = this.#entry(partId);
     const isNews = isNew(facts, entry.facts);
     this.#learn(entry, facts);
-    entry.dirty = true;
+    this.#changed.add(partId);
     if (isNews) this.#tell(partId, TELL_MS);
   }
 
@@ -165,54 +171,27 @@ export class Presence {
 
   /** How many parts have a stream open on this node. */
   get connected(): number {
-    return [...this.#entries.values()].filter(({ openStreams }) => openStreams > 0).length;
+    return this.#streaming().length;
   }
 
   /** Writes to the database now and then until the signal aborts, and once more then. */
   async run(signal: AbortSignal): Promise<void> {
-    const intervalMs = WRITE_EVERY_MS;
-    const write = () =>
-      this.write().catch((error) =>
-        this.log.error("cannot write who is online; retrying", {
-          event: "presence_not_written",
-          error: String(error),
-        })
-      );
-    await pollLoop(write, { clock: this.clock, intervalMs, firstMs: intervalMs }, signal);
-    await write();
+    await this.#changed.run(signal);
   }
 
   /** Writes what changed since the last time. */
   async write(): Promise<void> {
-    const nowMs = this.clock.now().getTime();
-    const dirty = [...this.#entries].filter(([, entry]) => entry.dirty || entry.openStreams > 0);
-    for (let at = 0; at < dirty.length; at += WRITE_SLICE) {
-      const slice = dirty.slice(at, at + WRITE_SLICE);
-      for (const [, entry] of slice) {
-        if (entry.openStreams > 0) entry.lastAccessMs = nowMs;
-        entry.dirty = false;
-      }
-      try {
-        await this.#writeSlice(slice);
-      } catch (error) {
-        for (const [, entry] of slice) entry.dirty = true;
-        throw error;
-      }
-    }
+    await this.#changed.write();
   }
 
-  async #writeSlice(slice: readonly (readonly [string, Entry])[]): Promise<void> {
-    // A part may have been deleted meanwhile; its row would be refused.
-    const existing = await this.queries.selectFrom("parts").select("id")
-      .where("id", "in", slice.map(([id]) => id)).execute();
-    const ids = new Set(existing.map((row) => row.id));
-    const values = slice.filter(([id]) => ids.has(id)).map(([id, entry]) => ({
-      part_id: id,
-      last_access: entry.lastAccessMs ?? null,
-      facts: JSON.stringify(entry.facts),
-    }));
-    for (const [id] of slice) if (!ids.has(id)) this.#entries.delete(id);
-    if (values.length === 0) return;
+  async #save(partIds: readonly string[]): Promise<void> {
+    const nowMs = this.clock.now().getTime();
+    const values = partIds.map((id) => {
+      const entry = this.#entry(id);
+      if (entry.openStreams > 0) entry.lastAccessMs = nowMs;
+      const { lastAccessMs = null, facts } = entry;
+      return { part_id: id, last_access: lastAccessMs, facts: JSON.stringify(facts) };
+    });
     await this.queries.insertInto("part_presence").values(values)
       .onConflict((conflict) =>
         conflict.column("part_id").doUpdateSet((eb) => ({
@@ -220,6 +199,11 @@ export class Presence {
           facts: eb.ref("excluded.facts"),
         }))
       ).execute();
+  }
+
+  /** Parts with a stream on this node. */
+  #streaming(): string[] {
+    return [...this.#entries].flatMap(([id, { openStreams }]) => openStreams > 0 ? [id] : []);
   }
 
   /** By the clock that nobody sets, where the part has called in this run. */
@@ -235,7 +219,6 @@ export class Presence {
       seenMs: undefined,
       openStreams: 0,
       facts: {},
-      dirty: false,
     };
     this.#entries.set(partId, entry);
     return entry;

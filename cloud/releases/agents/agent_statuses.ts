@@ -10,7 +10,7 @@ import type { Nodes } from "../../nodes/nodes.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Program } from "../../storage/database/release_schema.ts";
 import { bounded } from "./bounded_status.ts";
-import { pollLoop } from "../../../shared/workers/poll_loop.ts";
+import { ChangedParts } from "../../fleet/presence/changed_parts.ts";
 
 /** What a part's agent reported last. */
 export interface KnownAgent {
@@ -39,26 +39,31 @@ interface ToldAgent {
 const TELL_MS = 250;
 /** When the other nodes know that an agent reported the same again. */
 const TELL_SAME_MS = 15_000;
-const WRITE_EVERY_MS = 30_000;
-const WRITE_SLICE = 200;
 /** A report says more than a question, and counts before it for this time. */
 const REPORT_COUNTS_MS = 5 * 60_000;
 
 /**
- * What agents reported of themselves. Kept in memory, because every report of every machine changes
- * it; written to the database every 30 seconds and at the end. Nodes that serve together tell each
- * other what changes.
+ * What agents reported: versions, updates, the state of the host. Whether a part is online, and by
+ * its server, is `Presence` of `cloud/fleet`. Nodes that serve together notify each other of what
+ * changes.
  */
 export class AgentStatuses {
   readonly #known = new Map<string, KnownAgent>();
-  readonly #dirty = new Set<string>();
+  readonly #changed: ChangedParts;
   #shared: NodeBroadcast<ToldAgent> | undefined;
 
   constructor(
     private readonly queries: Queries,
     private readonly clock: Clock,
     private readonly log: Logger,
-  ) {}
+  ) {
+    this.#changed = new ChangedParts({
+      ...{ queries, clock, log },
+      failure: "cannot store the reports of agents; retrying",
+      save: (partIds) => this.#save(partIds),
+      forget: (partId) => this.#known.delete(partId),
+    });
+  }
 
   /** Reads what was known when the last run ended. */
   async load(): Promise<void> {
@@ -83,7 +88,7 @@ export class AgentStatuses {
     this.#shared = new NodeBroadcast({
       topic: "agents",
       // The rest is in the database.
-      all: () => [...this.#dirty].flatMap((id) => this.#told(id) ?? []),
+      all: () => this.#changed.ids().flatMap((id) => this.#told(id) ?? []),
       heard: (agents) => {
         for (const agent of agents) {
           this.#heard(agent);
@@ -138,43 +143,18 @@ export class AgentStatuses {
 
   /** Writes to the database now and then until the signal aborts, and once more then. */
   async run(signal: AbortSignal): Promise<void> {
-    const intervalMs = WRITE_EVERY_MS;
-    const write = () =>
-      this.write().catch((error) =>
-        this.log.error("cannot store the reports of agents; retrying", {
-          event: "presence_not_written",
-          error: String(error),
-        })
-      );
-    await pollLoop(write, { clock: this.clock, intervalMs, firstMs: intervalMs }, signal);
-    await write();
+    await this.#changed.run(signal);
   }
 
   /** Writes what changed since the last time. */
   async write(): Promise<void> {
-    const dirty = [...this.#dirty];
-    for (let at = 0; at < dirty.length; at += WRITE_SLICE) {
-      const slice = dirty.slice(at, at + WRITE_SLICE);
-      for (const id of slice) this.#dirty.delete(id);
-      try {
-        await this.#writeSlice(slice);
-      } catch (error) {
-        for (const id of slice) this.#dirty.add(id);
-        throw error;
-      }
-    }
+    await this.#changed.write();
   }
 
-  async #writeSlice(slice: readonly string[]): Promise<void> {
-    // A part may have been deleted meanwhile; its row would be refused.
-    const existing = await this.queries.selectFrom("parts").select("id")
-      .where("id", "in", slice).execute();
-    const ids = new Set(existing.map((row) => row.id));
-    const values = slice.flatMap((id) => {
+  async #save(partIds: readonly string[]): Promise<void> {
+    const values = partIds.flatMap((id) => {
       const known = this.#known.get(id);
-      if (!ids.has(id)) this.#known.delete(id);
-      if (!known || !ids.has(id)) return [];
-      return [{
+      return known === undefined ? [] : [{
         part_id: id,
         status: JSON.stringify(toJson(AgentStatusSchema, known.status)),
         reported_at: known.reportedAt.getTime(),
@@ -195,7 +175,7 @@ export class AgentStatuses {
   #keep(partId: string, known: KnownAgent): void {
     const before = this.#known.get(partId);
     this.#known.set(partId, known);
-    this.#dirty.add(partId);
+    this.#changed.add(partId);
     const isSame = before?.isReport === known.isReport &&
       equals(AgentStatusSchema, before.status, known.status);
     this.#shared?.send(partId, () => this.#told(partId), isSame ? TELL_SAME_MS : TELL_MS);
@@ -219,6 +199,6 @@ export class AgentStatuses {
       isReport,
     });
     // The other node writes it.
-    this.#dirty.delete(id);
+    this.#changed.delete(id);
   }
 }
