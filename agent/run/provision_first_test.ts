@@ -10,9 +10,9 @@ import { FakeCloud, testHost } from "../testing.ts";
 import { NewCredentials } from "./new_credentials.ts";
 import type { NetworkSystem } from "./network_system.ts";
 import { networkSystem } from "./network_system.ts";
-import { type AgentBench, agentTest as test } from "./testing.ts";
+import { type AgentRig, agentTest as test } from "./testing.ts";
 
-function withNetworks(at: AgentBench, openBus: NetworkSystem["openBus"]): void {
+function withNetworks(at: AgentRig, openBus: NetworkSystem["openBus"]): void {
   at.networks = {
     hasBus: () => true,
     openBus,

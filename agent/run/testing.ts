@@ -44,7 +44,7 @@ const QUICK_CLOCK: Clock = {
 export const isAlive = (pid: number): boolean => table.startOf(pid) !== undefined;
 
 /** An agent in this process with real child processes, real SQLite and a cloud in the test. */
-export class AgentBench implements AsyncDisposable {
+export class AgentRig implements AsyncDisposable {
   readonly cloud = new FakeCloud();
   readonly lines: string[] = [];
   /** What was reported to the service manager. */
@@ -69,14 +69,14 @@ export class AgentBench implements AsyncDisposable {
     this.dir = dir;
   }
 
-  static async create(): Promise<AgentBench> {
-    const bench = new AgentBench(await Deno.makeTempDir());
-    bench.cloud.answer = { advancedSettings: { machine_server_env: { TOKEN: "t1" } } };
-    await bench.writeServer(SERVER);
-    await bench.writeCredentials({
+  static async create(): Promise<AgentRig> {
+    const rig = new AgentRig(await Deno.makeTempDir());
+    rig.cloud.answer = { advancedSettings: { machine_server_env: { TOKEN: "t1" } } };
+    await rig.writeServer(SERVER);
+    await rig.writeCredentials({
       cloud: { app_address: "http://127.0.0.1:1", id: "part-1", secret: "hush-hush" },
     });
-    return bench;
+    return rig;
   }
 
   /** Makes the script the server that the cloud names. */
@@ -223,13 +223,13 @@ export class AgentBench implements AsyncDisposable {
 }
 
 /** Registers a test with an agent of its own. */
-export function agentTest(name: string, body: (at: AgentBench) => Promise<void>): void {
+export function agentTest(name: string, body: (at: AgentRig) => Promise<void>): void {
   Deno.test({
     name,
     ignore: Deno.build.os !== "linux",
     async fn() {
-      await using bench = await AgentBench.create();
-      await body(bench);
+      await using rig = await AgentRig.create();
+      await body(rig);
     },
   });
 }

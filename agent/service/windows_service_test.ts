@@ -46,7 +46,7 @@ class FakeControl implements ServiceControl {
   }
 }
 
-class Bench {
+class Rig {
   readonly control = new FakeControl();
   readonly clock = new FakeClock();
   readonly #work = Promise.withResolvers<AgentEnd>();
@@ -85,13 +85,13 @@ class Bench {
 const ACCEPTS = Accept.stop | Accept.shutdown | Accept.preshutdown;
 
 Deno.test("runWindowsService() reports the start, the run and an orderly stop", async () => {
-  const bench = new Bench();
-  const { control, clock } = bench;
+  const rig = new Rig();
+  const { control, clock } = rig;
   assert.equal(control.last?.state, State.startPending);
   assert.equal(control.last?.accepts, Accept.nothing);
   await clock.advance(12_000);
   assert.equal(control.last?.checkPoint, 2, "a start that takes its time is reported on");
-  bench.manager?.ready();
+  rig.manager?.ready();
   assert.deepEqual(control.last, {
     state: State.running,
     accepts: ACCEPTS,
@@ -105,62 +105,62 @@ Deno.test("runWindowsService() reports the start, the run and an orderly stop", 
   assert.equal(control.reports.length, count, "nothing is pending, nothing is reported");
 
   assert.equal(control.control(Control.stop), WindowsError.none);
-  assert.equal(bench.stop?.orderly.aborted, true);
+  assert.equal(rig.stop?.orderly.aborted, true);
   assert.equal(control.last?.state, State.stopPending);
   assert.equal(control.last?.accepts, Accept.nothing);
   await clock.advance(10_000);
   assert.equal(control.last?.checkPoint, 3);
   assert((control.last?.waitHintMs ?? 0) > 5_000, "the next report comes before the hint is over");
-  bench.end("stop");
-  assert.equal(await bench.run, "stop");
+  rig.end("stop");
+  assert.equal(await rig.run, "stop");
   assert.equal(control.last?.state, State.stopped);
   assert.equal(control.last?.exitCode, WindowsError.none);
-  assert.deepEqual(bench.ended, ["stop"]);
+  assert.deepEqual(rig.ended, ["stop"]);
   assert.equal(clock.pendingTimers, 0);
 });
 
 for (const name of ["shutdown", "preshutdown"] as const) {
   Deno.test(`runWindowsService() ends in order at ${name}`, async () => {
-    const bench = new Bench();
-    bench.manager?.ready();
-    assert.equal(bench.control.control(Control[name]), WindowsError.none);
-    assert.equal(bench.stop?.orderly.aborted, true);
-    bench.end("stop");
-    await bench.run;
-    assert.equal(bench.control.last?.state, State.stopped);
+    const rig = new Rig();
+    rig.manager?.ready();
+    assert.equal(rig.control.control(Control[name]), WindowsError.none);
+    assert.equal(rig.stop?.orderly.aborted, true);
+    rig.end("stop");
+    await rig.run;
+    assert.equal(rig.control.last?.state, State.stopped);
   });
 }
 
 Deno.test("runWindowsService() ends with a code that starts the service again after an update", async () => {
-  const bench = new Bench();
-  bench.manager?.ready();
-  bench.end("update");
-  assert.equal(await bench.run, "update");
-  assert(bench.control.reports.some(({ state }) => state === State.stopPending));
-  const { state, exitCode, specificCode } = bench.control.last ?? {};
+  const rig = new Rig();
+  rig.manager?.ready();
+  rig.end("update");
+  assert.equal(await rig.run, "update");
+  assert(rig.control.reports.some(({ state }) => state === State.stopPending));
+  const { state, exitCode, specificCode } = rig.control.last ?? {};
   assert.deepEqual([state, exitCode, specificCode], [State.stopped, 1066, 75]);
 });
 
 Deno.test("runWindowsService() ends with a code when the agent fails", async () => {
-  const bench = new Bench();
-  bench.fail(new Error("no credentials"));
-  await assert.rejects(bench.run, /no credentials/);
-  const { state, exitCode, specificCode } = bench.control.last ?? {};
+  const rig = new Rig();
+  rig.fail(new Error("no credentials"));
+  await assert.rejects(rig.run, /no credentials/);
+  const { state, exitCode, specificCode } = rig.control.last ?? {};
   assert.deepEqual([state, exitCode, specificCode], [State.stopped, 1066, 1]);
-  assert.match(String(bench.ended[0]), /no credentials/);
+  assert.match(String(rig.ended[0]), /no credentials/);
 });
 
 Deno.test("runWindowsService() answers questions and refuses controls that it does not know", async () => {
-  const bench = new Bench();
-  bench.manager?.ready();
-  const count = bench.control.reports.length;
-  assert.equal(bench.control.control(Control.interrogate), WindowsError.none);
-  assert.equal(bench.control.reports.length, count + 1);
-  assert.equal(bench.control.last?.state, State.running);
-  assert.equal(bench.control.control(200), WindowsError.callNotImplemented);
-  assert.equal(bench.stop?.orderly.aborted, false);
-  bench.end("stop");
-  await bench.run;
+  const rig = new Rig();
+  rig.manager?.ready();
+  const count = rig.control.reports.length;
+  assert.equal(rig.control.control(Control.interrogate), WindowsError.none);
+  assert.equal(rig.control.reports.length, count + 1);
+  assert.equal(rig.control.last?.state, State.running);
+  assert.equal(rig.control.control(200), WindowsError.callNotImplemented);
+  assert.equal(rig.stop?.orderly.aborted, false);
+  rig.end("stop");
+  await rig.run;
   await settle();
 });
 

@@ -10,7 +10,7 @@ import { CloudReach } from "./cloud_reach.ts";
 import { DeviceConfigPoll } from "./device_config_poll.ts";
 import { SettingsSource } from "./settings_source.ts";
 
-function pollBench() {
+function pollRig() {
   const at = { clock: new FakeClock(), log: memoryLogger(), state: AgentState.open(":memory:") };
   const cloud = new FakeCloud();
   const settings = new SettingsSource({
@@ -52,7 +52,7 @@ function pollBench() {
 }
 
 Deno.test("DeviceConfigPoll tells about this host and takes the answer", async () => {
-  await using at = pollBench();
+  await using at = pollRig();
   at.cloud.answer = {
     viamServerUpdateInfo: {
       version: "customURL",
@@ -78,7 +78,7 @@ Deno.test("DeviceConfigPoll tells about this host and takes the answer", async (
 });
 
 Deno.test("DeviceConfigPoll asks in the cloud's interval but never sooner than 5 s", async () => {
-  await using at = pollBench();
+  await using at = pollRig();
   at.cloud.answer = { checkInterval: durationFromMs(8_000) };
   await settle();
   await at.clock.advance(7_999);
@@ -95,7 +95,7 @@ Deno.test("DeviceConfigPoll asks in the cloud's interval but never sooner than 5
 });
 
 Deno.test("DeviceConfigPoll keeps asking while the cloud is away and says so once", async () => {
-  await using at = pollBench();
+  await using at = pollRig();
   at.cloud.failure = Code.Unavailable;
   assert.equal(at.reach.reached.value, false);
   for (let ask = 1; ask <= 4; ask++) {

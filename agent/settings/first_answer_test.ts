@@ -4,7 +4,7 @@ import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { Watched } from "../../shared/workers/watched.ts";
 import { waitForUpdates } from "./first_answer.ts";
 
-function bench() {
+function rig() {
   const clock = new FakeClock();
   const log = memoryLogger();
   const wanted = new Watched<string | undefined>(undefined);
@@ -33,7 +33,7 @@ function bench() {
 }
 
 Deno.test("waitForUpdates() waits for the cloud, at most a minute", async () => {
-  const at = bench();
+  const at = rig();
   await at.clock.advance(59_999);
   assert.equal(at.isOver(), false);
   await at.clock.advance(1);
@@ -43,7 +43,7 @@ Deno.test("waitForUpdates() waits for the cloud, at most a minute", async () => 
 
 Deno.test("waitForUpdates() ends with the cloud's word when nothing is to be updated", async () => {
   for (const version of ["1.0.0", ""]) {
-    const at = bench();
+    const at = rig();
     at.wanted.value = version;
     await at.clock.advance(0);
     await at.waiting;
@@ -52,7 +52,7 @@ Deno.test("waitForUpdates() ends with the cloud's word when nothing is to be upd
 });
 
 Deno.test("waitForUpdates() waits until the wanted version is installed", async () => {
-  const at = bench();
+  const at = rig();
   at.wanted.value = "2.0.0";
   await at.clock.advance(60_000);
   assert.equal(at.isOver(), false, "the update has not heard of it yet");
@@ -66,13 +66,13 @@ Deno.test("waitForUpdates() waits until the wanted version is installed", async 
 });
 
 Deno.test("waitForUpdates() does not wait for a download that fails or takes too long", async () => {
-  const failing = bench();
+  const failing = rig();
   await failing.update("downloading");
   failing.wanted.value = "2.0.0";
   await failing.clock.advance(1_000);
   await failing.update("downloading", "no route");
   await failing.waiting;
-  const slow = bench();
+  const slow = rig();
   await slow.update("downloading");
   slow.wanted.value = "2.0.0";
   await slow.clock.advance(10 * 60_000 - 1);

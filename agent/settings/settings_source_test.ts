@@ -15,7 +15,7 @@ const device = (advanced: DeviceConfig["sections"]): DeviceConfig => ({
 
 const none: DefaultsFile = { content: undefined, releaseKeys: [], problem: undefined };
 
-function bench(options: Partial<ConstructorParameters<typeof SettingsSource>[0]> = {}) {
+function rig(options: Partial<ConstructorParameters<typeof SettingsSource>[0]> = {}) {
   const clock = new FakeClock();
   const log = memoryLogger();
   const state = options.state ?? AgentState.open(":memory:");
@@ -45,7 +45,7 @@ const defaultsOf = (content: DefaultsFile["content"]): DefaultsFile => ({
 });
 
 Deno.test("SettingsSource lets the later layer win, also with false and zero", () => {
-  using at = bench({
+  using at = rig({
     defaults: defaultsOf({
       advanced_settings: {
         debug: true,
@@ -83,7 +83,7 @@ Deno.test("SettingsSource lets the later layer win, also with false and zero", (
 });
 
 Deno.test("SettingsSource lets a false of the command line win over the cloud's true", () => {
-  using at = bench({ overrides: { debug: false, wait: false } });
+  using at = rig({ overrides: { debug: false, wait: false } });
   const settings = at.make();
   settings.accept(device({ debug: true, wait_for_update_check: true }));
   const { debug, wait_for_update_check } = settings.current.value.settings.advanced_settings;
@@ -91,7 +91,7 @@ Deno.test("SettingsSource lets a false of the command line win over the cloud's 
 });
 
 Deno.test("SettingsSource removes a variable that the cloud names no more", () => {
-  using at = bench({
+  using at = rig({
     defaults: defaultsOf({ advanced_settings: { viam_server_env: { A: "file", B: "file" } } }),
   });
   const settings = at.make();
@@ -107,7 +107,7 @@ Deno.test("SettingsSource removes a variable that the cloud names no more", () =
 });
 
 Deno.test("SettingsSource starts with what the cloud said in an earlier run", () => {
-  using at = bench();
+  using at = rig();
   at.make().accept(device({ machine_server_env: { A: "1" } }));
   const { settings, device: kept } = at.make().current.value;
   assert.deepEqual(settings.advanced_settings.machine_server_env, { A: "1" });
@@ -115,14 +115,14 @@ Deno.test("SettingsSource starts with what the cloud said in an earlier run", ()
 });
 
 Deno.test("SettingsSource goes on with the defaults when what was kept is damaged", () => {
-  using at = bench();
+  using at = rig();
   at.state.saveDeviceConfig("{", new Date());
   assert.equal(at.make().current.value.device, undefined);
   assert.match(at.log.messages("warn").join(), /cannot be read/);
 });
 
 Deno.test("SettingsSource reports a wrong field once and uses the rest", () => {
-  using at = bench();
+  using at = rig();
   const settings = at.make();
   settings.accept(device({ debug: "maybe", disable_machine_server: true }));
   settings.accept(device({ debug: "maybe", disable_machine_server: false }));
@@ -132,7 +132,7 @@ Deno.test("SettingsSource reports a wrong field once and uses the rest", () => {
 });
 
 Deno.test("SettingsSource keeps a list of what is wrong, without secrets, while it is wrong", () => {
-  using at = bench({ defaults: { ...none, problem: "the defaults file is not used" } });
+  using at = rig({ defaults: { ...none, problem: "the defaults file is not used" } });
   const settings = at.make();
   settings.accept(device({
     machine_server_env: { TOKEN: 12345678, GOOD: "yes" },
@@ -149,7 +149,7 @@ Deno.test("SettingsSource keeps a list of what is wrong, without secrets, while 
 
 Deno.test("SettingsSource gives the settings away before it says anything about them", () => {
   const seen: string[] = [];
-  using at = bench({
+  using at = rig({
     beforeReport: (settings) =>
       seen.push(`${settings.advanced_settings.debug} ${at.log.entries.length}`),
   });
@@ -159,7 +159,7 @@ Deno.test("SettingsSource gives the settings away before it says anything about 
 });
 
 Deno.test("SettingsSource uses new settings although they cannot be kept", () => {
-  using at = bench();
+  using at = rig();
   const settings = at.make();
   at.state.close();
   settings.accept(device({ debug: true }));

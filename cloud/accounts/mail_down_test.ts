@@ -5,13 +5,13 @@ import { AccountService } from "../../shared/gen/machine/cloud/v1/accounts_pb.ts
 import { addOwner } from "../local/people/people_command.ts";
 import { TestCloud } from "../serve/cloud_testing.ts";
 import { systemRandom } from "../storage/keys/random.ts";
-import { TestMailServer } from "../triggers/mail/mail_server_testing.ts";
+import { FakeMailServer } from "../triggers/mail/fake_mail_server.ts";
 
 const ANN = "ann@example.com";
 
 Deno.test("invitations and resets wait for a mail server that is down, and tell nobody who is here", async () => {
   let isDown = true;
-  await using server = await TestMailServer.start({
+  await using server = await FakeMailServer.start({
     onConnect: (_, callback) => callback(isDown ? new Error("go away") : null),
   });
   const notifications = { smtpUrl: server.url, mailFrom: "cloud@example.com" };

@@ -21,7 +21,7 @@ import { Watching } from "../fleet/watch/watch_testing.ts";
 import { AuthorityError, CertificateAuthority } from "../accounts/certificates/authority.ts";
 import { sharedAuthority } from "../accounts/certificates/shared_authority.ts";
 import { DerivedSecrets } from "../storage/keys/derived_secrets.ts";
-import { TestReceiver } from "../triggers/delivery/receiver_testing.ts";
+import { FakeReceiver } from "../triggers/delivery/fake_receiver.ts";
 import { dataEvent, trigger, webhook } from "../triggers/rules/rig_testing.ts";
 import { apiKey, partSecret, TestCloud } from "./cloud_testing.ts";
 import { FakeRunner } from "../training/queue/queue_testing.ts";
@@ -196,7 +196,7 @@ Deno.test({
   name: "notifications of both nodes are sent once each, also when the leader changes",
   ignore,
   async fn() {
-    await using receiver = TestReceiver.start();
+    await using receiver = FakeReceiver.start();
     await using pair = await Pair.open();
     const { one, other } = pair;
     const config = { triggers: [trigger(dataEvent("tabular"), [webhook(receiver)])] };

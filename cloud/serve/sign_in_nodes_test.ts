@@ -3,7 +3,7 @@ import { Secret } from "../../shared/base/redaction/secret.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { codeOf, stepAt } from "../accounts/second_factor/totp.ts";
-import { FakeIssuer } from "../accounts/single_sign_on/issuer_testing.ts";
+import { FakeIssuer } from "../accounts/single_sign_on/fake_issuer.ts";
 import { addOwner } from "../local/people/people_command.ts";
 import { systemRandom } from "../storage/keys/random.ts";
 import type { TestCloud } from "./cloud_testing.ts";

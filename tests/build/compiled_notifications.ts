@@ -1,8 +1,8 @@
 /** A compiled cloud that really notifies somebody: what it loads late must be in the binary too. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
-import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
+import { FakeReceiver } from "../../cloud/triggers/delivery/fake_receiver.ts";
+import { FakeMailServer } from "../../cloud/triggers/mail/fake_mail_server.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 
 const LIMIT_MS = 180_000;
@@ -20,7 +20,7 @@ async function run(binary: string, args: string[]): Promise<string> {
 }
 
 /** A trigger whose sample goes to the receiver and to the mail server. */
-function config(receiver: TestReceiver) {
+function config(receiver: FakeReceiver) {
   return {
     triggers: [{
       name: "hot",
@@ -41,8 +41,8 @@ function config(receiver: TestReceiver) {
 
 /** Serves with the binary, tests the trigger with it, and looks at what arrives. */
 export async function deliverFromBinary(binary: string, dir: string): Promise<void> {
-  await using receiver = TestReceiver.start();
-  await using mail = await TestMailServer.start();
+  await using receiver = FakeReceiver.start();
+  await using mail = await FakeMailServer.start();
   const data = join(dir, "cloud");
   const file = join(dir, "config.json");
   await Deno.writeTextFile(file, JSON.stringify(config(receiver)));

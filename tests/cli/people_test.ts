@@ -5,7 +5,7 @@ import { codeOf, stepAt } from "../../cloud/accounts/second_factor/totp.ts";
 import { systemClock } from "../../shared/base/time/clock.ts";
 import { connect } from "../../cli/program/connect.ts";
 import { ConfigurationService } from "../../shared/gen/machine/cloud/v1/configuration_pb.ts";
-import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
+import { FakeMailServer } from "../../cloud/triggers/mail/fake_mail_server.ts";
 import { CliRig } from "./rig.ts";
 
 const ANN = "ann@example.com";
@@ -253,7 +253,7 @@ Deno.test("people are invited, listed and removed", async () => {
 
 Deno.test("an invitation waits for a mail server that is down, and is sent once more", async () => {
   let isDown = true;
-  await using mail = await TestMailServer.start({
+  await using mail = await FakeMailServer.start({
     onConnect: (_, callback) => callback(isDown ? new Error("go away") : null),
   });
   await using rig = await CliRig.open(undefined, mail.url);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { runPython } from "../e2e/python_sdk.ts";
 import { rigTest } from "../e2e/rig.ts";
 import { giveAccounts, PASSWORD, setPasswords } from "./people_rig.ts";
-import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
+import { FakeMailServer } from "../../cloud/triggers/mail/fake_mail_server.ts";
 
 /** Some hundred calls, next to other tests. */
 const PATIENCE_MS = 300_000;
@@ -20,7 +20,7 @@ interface Tour {
 rigTest(
   "every call of the Python SDK's AppClient does what its documentation says",
   async (rig) => {
-    await using mail = await TestMailServer.start();
+    await using mail = await FakeMailServer.start();
     await rig.bootstrap();
     const links = await giveAccounts(rig, ["ann@example.com", "bob@example.com"]);
     await rig.startCloud(["--smtp-url", mail.url]);

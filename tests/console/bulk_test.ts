@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest } from "./console_rig.ts";
-import { keepNotes } from "./kept_notes.ts";
+import { keepNotes } from "./shown_notes.ts";
 
 consoleTest(
   import.meta.url,

@@ -4,7 +4,7 @@ import { runCloudCommand } from "../../cloud/local/commands/commands_testing.ts"
 import { writeArchive } from "../../shared/commands/upload/archive_testing.ts";
 import { RegistryService } from "../../shared/gen/machine/cloud/v1/registry_pb.ts";
 import { consoleTest } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 
 const sensor = (name: string, attributes: Record<string, unknown> = {}) => ({
   ...{ name, api: "rdk:component:sensor", model: "rdk:builtin:http", attributes },

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig } from "./console_rig.ts";
-import { cardsOf, useResources } from "./controls.ts";
-import { keepNotes } from "./kept_notes.ts";
-import { KINDS, plainModule, startMachine, WAIT } from "./rig_machine.ts";
+import { cardsOf, useResources } from "./resource_cards.ts";
+import { keepNotes } from "./shown_notes.ts";
+import { KINDS, plainModule, startMachine, WAIT } from "./machine_rig.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
 Deno.test({

@@ -6,7 +6,7 @@ import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
 

@@ -6,8 +6,8 @@ import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest } from "./console_rig.ts";
-import { ownStreams } from "./own_streams.ts";
-import { startMachine } from "./rig_machine.ts";
+import { ownStreams } from "./page_with_own_streams.ts";
+import { startMachine } from "./machine_rig.ts";
 
 const GONE = "The cloud cannot be reached. What you see may be out of date; reconnecting.";
 

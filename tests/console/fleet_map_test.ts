@@ -5,7 +5,7 @@ import { encode } from "fast-png";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig, consoleTest, PHONE } from "./console_rig.ts";
-import { keyboardHands } from "./hands.ts";
+import { keyboardHands } from "./input_devices.ts";
 
 consoleTest(
   import.meta.url,

@@ -1,7 +1,7 @@
 /** The list of machines, in a browser. */
 import assert from "node:assert/strict";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 import { consoleTest, PHONE } from "./console_rig.ts";
 
 /** What may be loaded until the first page works. */

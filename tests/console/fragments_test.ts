@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
-import { WAIT } from "./rig_machine.ts";
+import { HOSTILE } from "./hostile_texts.ts";
+import { WAIT } from "./machine_rig.ts";
 
 consoleTest(
   import.meta.url,

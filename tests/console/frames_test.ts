@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
-import { startMachine } from "./rig_machine.ts";
+import { HOSTILE } from "./hostile_texts.ts";
+import { startMachine } from "./machine_rig.ts";
 
 /** A tetrahedron; files of meshes have metres. */
 const MESH = `solid a

@@ -7,8 +7,8 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { AgentService } from "../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ConsoleRig, consoleTest } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
-import { startMachine, WAIT } from "./rig_machine.ts";
+import { HOSTILE } from "./hostile_texts.ts";
+import { startMachine, WAIT } from "./machine_rig.ts";
 
 const PLAIN = fileURLToPath(new URL("../modules/plain.ts", import.meta.url));
 

@@ -7,9 +7,9 @@ import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { type ConsolePage, ConsoleRig, consoleTest, PHONE } from "./console_rig.ts";
-import { cardsOf } from "./controls.ts";
-import { HOSTILE } from "./hostile.ts";
-import { plainModule, startMachine } from "./rig_machine.ts";
+import { cardsOf } from "./resource_cards.ts";
+import { HOSTILE } from "./hostile_texts.ts";
+import { plainModule, startMachine } from "./machine_rig.ts";
 
 /** As long as the cloud takes labels. */
 const NAMES = HOSTILE.map((text) => text.replaceAll(/\p{Cc}/gu, "").slice(0, 1_000));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { type ConsoleRig, consoleTest } from "./console_rig.ts";
-import { ownStreams } from "./own_streams.ts";
+import { ownStreams } from "./page_with_own_streams.ts";
 
 const TAIL = "**/TailRobotPartLogs";
 

@@ -10,8 +10,8 @@ import {
 } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest, PHONE } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
-import { WAIT } from "./rig_machine.ts";
+import { HOSTILE } from "./hostile_texts.ts";
+import { WAIT } from "./machine_rig.ts";
 
 const sensor = (name: string) => ({ namespace: "rdk", type: "component", subtype: "sensor", name });
 

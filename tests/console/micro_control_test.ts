@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { startMicro } from "../e2e/micro_machine.ts";
 import { ConsoleRig } from "./console_rig.ts";
-import { cardsOf, useResources } from "./controls.ts";
-import { keepNotes } from "./kept_notes.ts";
+import { cardsOf, useResources } from "./resource_cards.ts";
+import { keepNotes } from "./shown_notes.ts";
 
 const KINDS = [
   ...["base", "board", "encoder", "generic", "motor", "movement_sensor", "power_sensor"],

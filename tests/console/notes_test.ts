@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { consoleTest } from "./console_rig.ts";
-import { keepNotes } from "./kept_notes.ts";
+import { keepNotes } from "./shown_notes.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -7,7 +7,7 @@ import { systemClock } from "../../shared/base/time/clock.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 import { ConsoleRig } from "./console_rig.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");

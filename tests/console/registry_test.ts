@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { writeArchive } from "../../shared/commands/upload/archive_testing.ts";
 import { RegistryService } from "../../shared/gen/machine/cloud/v1/registry_pb.ts";
 import { consoleTest } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 
 const [API, MODEL] = ["rdk:component:sensor", "acme:weather:station"];
 const SCHEMA = '{"type":"object","properties":{"height":{"type":"number"}}}';

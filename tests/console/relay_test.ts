@@ -4,7 +4,7 @@ import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 import { Program } from "../e2e/program.ts";
 import { type ConsolePage, ConsoleRig } from "./console_rig.ts";
-import { startMachine } from "./rig_machine.ts";
+import { startMachine } from "./machine_rig.ts";
 
 const SECRET = "shared with the cloud";
 const MACHINE = {

@@ -10,7 +10,7 @@ import {
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { type ConsoleRig, consoleTest } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 
 const BINARY = "machine-server";
 

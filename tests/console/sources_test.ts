@@ -1,6 +1,6 @@
 /** Where each value of a machine's configuration comes from. */
 import { consoleTest } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 
 consoleTest(
   import.meta.url,

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import type { Locator } from "playwright-core";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { consoleTest, PHONE } from "./console_rig.ts";
-import { keyboardHands } from "./hands.ts";
-import { WAIT } from "./rig_machine.ts";
+import { keyboardHands } from "./input_devices.ts";
+import { WAIT } from "./machine_rig.ts";
 
 const LEAST = 40;
 

@@ -12,7 +12,7 @@ import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { type ConsoleRig, consoleTest } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 
 const hostile = HOSTILE[0] ?? "";
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { FakeReceiver } from "../../cloud/triggers/delivery/fake_receiver.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { TriggerService } from "../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { type ConsoleRig, consoleTest } from "./console_rig.ts";
-import { HOSTILE } from "./hostile.ts";
+import { HOSTILE } from "./hostile_texts.ts";
 
 const hostile = HOSTILE[0] ?? "";
 
@@ -29,7 +29,7 @@ consoleTest(
   import.meta.url,
   "a trigger is made, tested, replayed, changed over another save, and deleted",
   async (rig) => {
-    await using receiver = TestReceiver.start(() => new Response("<b>got it</b>"));
+    await using receiver = FakeReceiver.start(() => new Response("<b>got it</b>"));
     const { app, made } = rig;
     const id = made.part_id;
     const configOf = async () => (await app.getRobotPart({ id })).part?.robotConfig ?? {};

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ConsoleRig } from "./console_rig.ts";
-import { startMachine, WAIT } from "./rig_machine.ts";
+import { startMachine, WAIT } from "./machine_rig.ts";
 
 Deno.test({
   name: "cards of cameras, of another part's too, show video, say so, and show images when chosen",

@@ -15,8 +15,8 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { type ConsoleRig, consoleTest, DESKTOP, PHONE } from "./console_rig.ts";
-import { fingerHands, type Hands, keyboardHands, mouseHands } from "./hands.ts";
-import { startMachine, WAIT } from "./rig_machine.ts";
+import { fingerHands, type Hands, keyboardHands, mouseHands } from "./input_devices.ts";
+import { startMachine, WAIT } from "./machine_rig.ts";
 
 const WAYS = [
   { way: "with a mouse", browser: { viewport: DESKTOP }, hands: mouseHands },

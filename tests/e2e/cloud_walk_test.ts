@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CertificateAuthority } from "../../cloud/accounts/certificates/authority.ts";
-import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
+import { FakeMailServer } from "../../cloud/triggers/mail/fake_mail_server.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../tools/run/options.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
@@ -114,7 +114,7 @@ Deno.test({
     "docs/cloud.md, typed, leads to a team with TLS, mail, members, roles, a machine and a backup",
   ignore: ignoreBecause(import.meta.url, noSystemdBecause()),
   async fn() {
-    await using mail = await TestMailServer.start();
+    await using mail = await FakeMailServer.start();
     await using computer = await SystemdComputer.create();
     await prepare(computer);
     await computer.boot();

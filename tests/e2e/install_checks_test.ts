@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import * as x509 from "@peculiar/x509";
 import { join } from "node:path";
 import { LeadingCloud, TESTDATA } from "./leading_cloud.ts";
-import { everythingBut, installTest, PLATFORM } from "./install_testing.ts";
+import { everythingBut, installTest, PLATFORM } from "./install_rig.ts";
 
 /** A cloud that answers what the test says. */
 async function withLyingCloud(

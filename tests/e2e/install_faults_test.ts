@@ -1,7 +1,7 @@
 // install.sh where something is in the way: each time one line says what, and nothing is changed.
 import assert from "node:assert/strict";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { Computer, installTest, PLATFORM, ROOT } from "./install_testing.ts";
+import { Computer, installTest, PLATFORM, ROOT } from "./install_rig.ts";
 import { runToEnd } from "./run_to_end.ts";
 
 /** What is installed here: it writes down that it was started, and where it would be. */

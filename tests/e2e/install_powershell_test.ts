@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { programPath } from "../../shared/test_tools/tools.ts";
-import { ROOT } from "./install_testing.ts";
+import { ROOT } from "./install_rig.ts";
 import { LeadingCloud, TESTDATA } from "./leading_cloud.ts";
 import { runToEnd } from "./run_to_end.ts";
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { type Release, writeRelease } from "../../tools/release/download_folder.ts";
 import { SigningKey } from "../../tools/release/signing_key.ts";
 import { secretKeyFile } from "../../tools/release/testing.ts";
-import { everythingBut, installTest, PLATFORM, ROOT, UNIT } from "./install_testing.ts";
+import { everythingBut, installTest, PLATFORM, ROOT, UNIT } from "./install_rig.ts";
 import { Rig } from "./rig.ts";
 
 /** A program that is the agent, in one file: a script that starts it from the sources. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ROOT } from "./install_testing.ts";
+import { ROOT } from "./install_rig.ts";
 
 /** With a certificate of `localhost`, and of the authority `ca.pem`. */
 export const TESTDATA = join(ROOT, "shared", "rpc", "testdata");

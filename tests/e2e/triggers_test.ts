@@ -4,11 +4,8 @@ import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
-import {
-  type ReceivedRequest,
-  TestReceiver,
-} from "../../cloud/triggers/delivery/receiver_testing.ts";
-import { TestMailServer } from "../../cloud/triggers/mail/mail_server_testing.ts";
+import { FakeReceiver, type ReceivedRequest } from "../../cloud/triggers/delivery/fake_receiver.ts";
+import { FakeMailServer } from "../../cloud/triggers/mail/fake_mail_server.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 
 /** For what waits for two programs and, where it is offline that is waited for, for seconds. */
@@ -94,16 +91,16 @@ function assertGenuine({ headers, body }: ReceivedRequest, secret: string): void
   assert.ok(Math.abs(Date.now() / 1_000 - Number(timestamp)) < 300, timestamp);
 }
 
-const of = (receiver: TestReceiver, path: string) =>
+const of = (receiver: FakeReceiver, path: string) =>
   receiver.requests.filter((request) => request.path === path);
 
-function came(receiver: TestReceiver, path: string): Promise<ReceivedRequest> {
+function came(receiver: FakeReceiver, path: string): Promise<ReceivedRequest> {
   return eventually(`a webhook to ${path}`, () => {
     return Promise.resolve(of(receiver, path)[0]);
   }, DEADLINE_MS);
 }
 
-function mailed(mail: TestMailServer, subject: RegExp): Promise<string> {
+function mailed(mail: FakeMailServer, subject: RegExp): Promise<string> {
   return eventually(`a mail with ${subject}`, () => {
     return Promise.resolve(mail.mails.find(({ text }) => subject.test(text))?.text);
   }, DEADLINE_MS);
@@ -124,8 +121,8 @@ const namesIn = ({ headers }: ReceivedRequest) => NAMES.map((name) => headers.ge
 rigTest(
   "a machine comes, captures, fulfils a condition and goes: webhooks and mails",
   async (rig) => {
-    await using receiver = TestReceiver.start();
-    await using mail = await TestMailServer.start();
+    await using receiver = FakeReceiver.start();
+    await using mail = await FakeMailServer.start();
     await rig.bootstrap(config(rig, receiver.origin));
     await rig.startCloud([
       ...["--allow-private-webhooks", "--offline-after", "5"],

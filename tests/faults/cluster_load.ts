@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import type { FakeReceiver } from "../../cloud/triggers/delivery/fake_receiver.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { type Cluster, DEADLINE } from "./cluster.ts";
 
@@ -17,7 +17,7 @@ export class Load {
   ) {}
 
   /** Saves the first configuration, with a trigger that notifies the receiver of each reading. */
-  static async on(cluster: Cluster, receiver: TestReceiver): Promise<Load> {
+  static async on(cluster: Cluster, receiver: FakeReceiver): Promise<Load> {
     const { made } = cluster;
     const machine = await cluster.token("robot-secret", made.part_id, made.part_secret);
     const person = await cluster.token("api-key", made.api_key_id, made.api_key);
@@ -80,7 +80,7 @@ export class Load {
    *
    * @returns how many notifications were delivered
    */
-  async check(receiver: TestReceiver): Promise<number> {
+  async check(receiver: FakeReceiver): Promise<number> {
     const { cluster } = this;
     const query = (sql: string) => cluster.database.query(`set search_path=machine_cloud; ${sql}`);
     const lines = (await query("select message from log_lines where message like 'line %'"))

@@ -1,7 +1,7 @@
 /** Two nodes of one cloud, killed and stopped at random while programs and machines use them. */
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { FakeReceiver } from "../../cloud/triggers/delivery/fake_receiver.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import {
   type RandomSource,
@@ -24,7 +24,7 @@ Deno.test({
   fn: () =>
     withSeed(async (seed) => {
       const random = randomSource(seed);
-      await using receiver = TestReceiver.start();
+      await using receiver = FakeReceiver.start();
       await using cluster = await Cluster.start([
         ...["--allow-private-webhooks", ...TRAINING_OPTIONS],
       ]);

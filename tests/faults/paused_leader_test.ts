@@ -1,7 +1,7 @@
 /** The node that leads is stopped, and wakes up when another one leads. */
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { FakeReceiver } from "../../cloud/triggers/delivery/fake_receiver.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import type { Program } from "../e2e/program.ts";
@@ -16,7 +16,7 @@ Deno.test({
   name: "a leader that stood still leads no more, and nothing is lost or there twice",
   ignore: ignoreWithout(import.meta.url, "postgresql"),
   async fn() {
-    await using receiver = TestReceiver.start();
+    await using receiver = FakeReceiver.start();
     await using cluster = await Cluster.start(["--allow-private-webhooks"]);
     const load = await Load.on(cluster, receiver);
     const over = new AbortController();

@@ -1,7 +1,11 @@
 /**
- * A test, or what only tests use: `x_test.ts`, `testing.ts`, `x_testing.ts`, `fake_x.ts`, all of
- * `tests/`. What is in `server/models/fake` are models that anyone may configure.
+ * What only tests use, next to the code: `x_test.ts`; `testing.ts` or `x_testing.ts`, which help
+ * tests; `fake_x.ts`, which stands in for something. Those of `server/models/fake` are models that
+ * anyone may configure.
  */
+export const isNamedForTests = (path: string): boolean =>
+  /_test\.ts$|[/_]testing\.ts$|^(?!server\/models\/fake\/).*\/fake_\w+\.ts$/.test(path);
+
+/** A test or what only tests use, all of `tests/` and `shared/test_tools/` among it. */
 export const isTest = (path: string): boolean =>
-  /_test\.ts$|[/_]testing\.ts$|^tests\/|^shared\/test_tools\/|^(?!server\/models\/fake\/).*\/fake_/
-    .test(path);
+  isNamedForTests(path) || /^tests\/|^shared\/test_tools\//.test(path);

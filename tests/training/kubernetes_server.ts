@@ -1,6 +1,6 @@
 /** For tests: a stand-in for a Kubernetes cluster that checks what is created there. */
 import { join } from "node:path";
-import { NAMESPACE, TestApiServer } from "../../cloud/training/kubernetes/api_server_testing.ts";
+import { FakeApiServer, NAMESPACE } from "../../cloud/training/kubernetes/fake_api_server.ts";
 import { noPythonPackagesBecause } from "../../shared/test_tools/probes.ts";
 import { ROOT } from "../../tools/programs.ts";
 import { NEWEST, noSchemas, wrongWith } from "../build/kubernetes_schemas.ts";
@@ -8,9 +8,9 @@ import { NEWEST, noSchemas, wrongWith } from "../build/kubernetes_schemas.ts";
 /** Why there can be none; undefined: there can. */
 export const noServer = noSchemas ?? await noPythonPackagesBecause();
 
-export function startServer(): Promise<TestApiServer> {
+export function startServer(): Promise<FakeApiServer> {
   const pip = Object.entries(Deno.env.toObject()).filter(([name]) => /^(PIP|SSL)_/.test(name));
-  return TestApiServer.start({
+  return FakeApiServer.start({
     check: (object) => wrongWith(JSON.stringify(object), [NEWEST]),
     variables: {
       ...Object.fromEntries(pip),
@@ -20,7 +20,7 @@ export function startServer(): Promise<TestApiServer> {
 }
 
 /** Options of `serve`. */
-export function options({ url, caFile, tokenFile }: TestApiServer): string[] {
+export function options({ url, caFile, tokenFile }: FakeApiServer): string[] {
   return [
     ...["--training-runner", "kubernetes", "--kubernetes-server", url],
     ...["--kubernetes-ca-file", caFile, "--kubernetes-token-file", tokenFile],
@@ -29,6 +29,6 @@ export function options({ url, caFile, tokenFile }: TestApiServer): string[] {
 }
 
 /** Names of what is there. */
-export function left({ cluster: { objects: { jobs, secrets, pods } } }: TestApiServer): string[] {
+export function left({ cluster: { objects: { jobs, secrets, pods } } }: FakeApiServer): string[] {
   return [...jobs.keys(), ...secrets.keys(), ...pods.keys()];
 }

@@ -1,7 +1,7 @@
 // A node of the version before serves next to one of this version, on one database whose tables are
 // this version's, while a cloud of two nodes is upgraded. `make test-upgrade` runs it.
 import assert from "node:assert/strict";
-import { TestReceiver } from "../../cloud/triggers/delivery/receiver_testing.ts";
+import { FakeReceiver } from "../../cloud/triggers/delivery/fake_receiver.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreBecause, ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
@@ -41,7 +41,7 @@ Deno.test({
     const before = await Deno.makeTempDir({ prefix: "machine-before-" });
     await checkout(from, before);
     const older = programPath("machine-cloud", { binaries: undefined }, before);
-    await using receiver = TestReceiver.start();
+    await using receiver = FakeReceiver.start();
     await using cluster = await Cluster.start(["--allow-private-webhooks"], older);
     const oldTables = await tables(cluster);
     await using machines = await CalledMachines.start(cluster);

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { mergeAgentSettings } from "../../../shared/config/agent_settings.ts";
 import { KnownSecrets, secretsOf } from "./known_secrets.ts";
 
-function bench() {
+function rig() {
   let told: string[] = [];
   const secrets = new KnownSecrets((values) => told = [...values]);
   return { secrets, told: () => told };
 }
 
 Deno.test("KnownSecrets hides what was added and tells the logging", () => {
-  const at = bench();
+  const at = rig();
   at.secrets.add(["first-secret"]);
   at.secrets.add(["second-secret", "first-secret"]);
   assert.deepEqual(at.told(), ["first-secret", "second-secret"], "what was secret stays so");
@@ -17,7 +17,7 @@ Deno.test("KnownSecrets hides what was added and tells the logging", () => {
 });
 
 Deno.test("KnownSecrets hides each line of a key of several lines", () => {
-  const at = bench();
+  const at = rig();
   at.secrets.add(["-----BEGIN KEY-----\nMIIEvQIBADANBg\r\n  kqhkiG9w0BAQEF\nAB\n"]);
   for (const line of ["MIIEvQIBADANBg", "kqhkiG9w0BAQEF"]) {
     assert.equal(at.secrets.hide(`stderr: ${line}`), "stderr: ******");
@@ -26,7 +26,7 @@ Deno.test("KnownSecrets hides each line of a key of several lines", () => {
 });
 
 Deno.test("KnownSecrets keeps a bounded number, the newest ones", () => {
-  const at = bench();
+  const at = rig();
   for (let n = 0; n < 1_000; n++) at.secrets.add([`secret-number-${n}`]);
   assert.equal(at.told().length, 400);
   assert.equal(at.secrets.hide("secret-number-999"), "******");

@@ -16,7 +16,7 @@ import { Watched } from "../../../shared/workers/watched.ts";
 import { Commands } from "./commands.ts";
 import { StatusReporter } from "./status_reporter.ts";
 
-function bench() {
+function rig() {
   const cloud = new FakeCloud();
   cloud.targets = {};
   const clock = new FakeClock();
@@ -78,7 +78,7 @@ function bench() {
 }
 
 Deno.test("StatusReporter reports changes soon, and slowly without one", async () => {
-  await using at = bench();
+  await using at = rig();
   await at.pass(0);
   assert.equal(at.cloud.reports.length, 1);
   await at.pass(10_000);
@@ -99,7 +99,7 @@ Deno.test("StatusReporter reports changes soon, and slowly without one", async (
 });
 
 Deno.test("StatusReporter reports what changed while a report was under way", async () => {
-  await using at = bench();
+  await using at = rig();
   const { promise, resolve } = Promise.withResolvers<void>();
   at.cloud.hold = promise;
   await at.pass(0);
@@ -110,7 +110,7 @@ Deno.test("StatusReporter reports what changed while a report was under way", as
 });
 
 Deno.test("StatusReporter tries again while the cloud is away, and seldom where it takes none", async () => {
-  await using at = bench();
+  await using at = rig();
   at.cloud.failure = Code.Unavailable;
   await at.pass(120_000);
   at.cloud.failure = undefined;
@@ -127,7 +127,7 @@ Deno.test("StatusReporter tries again while the cloud is away, and seldom where 
 });
 
 Deno.test("StatusReporter carries out commands once and tells that it did", async () => {
-  await using at = bench();
+  await using at = rig();
   at.cloud.reportAnswer = {
     commands: [
       { id: "1", program: "machine-server", action: Action.FORCE },
@@ -145,7 +145,7 @@ Deno.test("StatusReporter carries out commands once and tells that it did", asyn
 });
 
 Deno.test("StatusReporter tells what was done until the cloud has heard of it", async () => {
-  await using at = bench();
+  await using at = rig();
   at.cloud.reportAnswer = { commands: [{ id: "1", program: "machine-server", action: 3 }] };
   await at.pass(0);
   at.cloud.failure = Code.Unavailable;
@@ -157,7 +157,7 @@ Deno.test("StatusReporter tells what was done until the cloud has heard of it", 
 });
 
 Deno.test("Commands are carried out once, also by the next agent", async () => {
-  await using at = bench();
+  await using at = rig();
   const restart = create(ProgramCommandSchema, {
     id: "7",
     program: "machine-agent",
@@ -171,7 +171,7 @@ Deno.test("Commands are carried out once, also by the next agent", async () => {
 });
 
 Deno.test("Commands report what they do not know and go on", async () => {
-  await using at = bench();
+  await using at = rig();
   const command = (id: string, program: string, action: number) =>
     create(ProgramCommandSchema, { id, program, action });
   at.commands.carryOut([
@@ -186,7 +186,7 @@ Deno.test("Commands report what they do not know and go on", async () => {
 });
 
 Deno.test("Commands keep a bounded number", async () => {
-  await using at = bench();
+  await using at = rig();
   for (let id = 0; id < 500; id++) {
     const command = { id: `${id}`, program: "machine-server", action: Action.FORCE };
     at.commands.carryOut([create(ProgramCommandSchema, command)]);

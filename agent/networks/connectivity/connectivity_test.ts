@@ -6,7 +6,7 @@ const never = new AbortController().signal;
 const yes = () => Promise.resolve(true);
 const no = () => Promise.resolve(false);
 
-function bench(change: Partial<ConnectivityOptions> = {}) {
+function rig(change: Partial<ConnectivityOptions> = {}) {
   const clock = new FakeClock();
   const connectivity = new Connectivity({
     cloudAnswered: () => false,
@@ -20,11 +20,11 @@ function bench(change: Partial<ConnectivityOptions> = {}) {
 }
 
 Deno.test("look() believes the cloud, NetworkManager's full, and the operator's probe", async () => {
-  assert.equal(await bench({ cloudAnswered: () => true }).connectivity.look(never), "cloud");
-  const says = (state: number) => bench({ managerSays: () => Promise.resolve(state) });
+  assert.equal(await rig({ cloudAnswered: () => true }).connectivity.look(never), "cloud");
+  const says = (state: number) => rig({ managerSays: () => Promise.resolve(state) });
   assert.equal(await says(4).connectivity.look(never), "NetworkManager");
   assert.equal(await says(2).connectivity.look(never), undefined);
-  const { clock, connectivity } = bench({ askProbe: yes });
+  const { clock, connectivity } = rig({ askProbe: yes });
   assert.equal(await connectivity.look(never), undefined, "it does not wait for the network");
   await clock.advance(1);
   assert.equal(await connectivity.look(never), "probe");
@@ -33,7 +33,7 @@ Deno.test("look() believes the cloud, NetworkManager's full, and the operator's 
 Deno.test("look() asks every 10 s, and a clock set back by a year changes nothing", async () => {
   let asked = 0;
   let answer = true;
-  const { clock, connectivity } = bench({ askCloud: () => Promise.resolve((asked++, answer)) });
+  const { clock, connectivity } = rig({ askCloud: () => Promise.resolve((asked++, answer)) });
   await connectivity.look(never);
   await clock.advance(1);
   assert.equal(await connectivity.look(never), "cloud");
@@ -51,7 +51,7 @@ Deno.test("look() asks every 10 s, and a clock set back by a year changes nothin
 
 Deno.test("confirm() takes only answers from after the change", async () => {
   let answer = true;
-  const { clock, connectivity } = bench({ askCloud: () => Promise.resolve(answer) });
+  const { clock, connectivity } = rig({ askCloud: () => Promise.resolve(answer) });
   await connectivity.look(never);
   answer = false;
   const failing = connectivity.confirm(20_000, never);

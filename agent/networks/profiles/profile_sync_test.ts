@@ -27,7 +27,7 @@ const WIRED: AdditionalNetwork = {
   ipv4_route_metric: 0,
 };
 
-class Bench {
+class SyncRig {
   readonly log = memoryLogger();
   readonly never = new AbortController().signal;
   isOnline = true;
@@ -89,7 +89,7 @@ class Bench {
   }
 }
 
-function syncTest(name: string, run: (bench: Bench) => Promise<void>): void {
+function syncTest(name: string, run: (at: SyncRig) => Promise<void>): void {
   Deno.test({
     name,
     ignore,
@@ -98,7 +98,7 @@ function syncTest(name: string, run: (bench: Bench) => Promise<void>): void {
       const state = AgentState.open(join(rig.messages.folder, "agent.db"));
       try {
         const store = new NetworkStore(state.database, { boot: "b", uptimeMs: () => 1 });
-        await run(new Bench(rig, await NetworkManager.open(rig.bus), store));
+        await run(new SyncRig(rig, await NetworkManager.open(rig.bus), store));
       } finally {
         state.close();
       }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FileError } from "../../../shared/base/files/fs_error.ts";
-import { NetworkBench, type TestSettings } from "./worker_testing.ts";
+import { NetworkRig, type TestSettings } from "./worker_testing.ts";
 
 const MINUTE = 60_000;
 const HOME = { ssid: "Home", psk: "correct horse" };
@@ -10,24 +10,24 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 function faultTest(
   name: string,
   settings: TestSettings,
-  run: (at: NetworkBench) => Promise<void>,
+  run: (at: NetworkRig) => Promise<void>,
 ): void {
   Deno.test(name, async () => {
-    await using bench = NetworkBench.create(settings);
-    await run(bench);
+    await using rig = NetworkRig.create(settings);
+    await run(rig);
   });
 }
 
-const isThere = (at: NetworkBench) => at.until(() => at.site !== undefined, 5 * MINUTE);
+const isThere = (at: NetworkRig) => at.until(() => at.site !== undefined, 5 * MINUTE);
 
-const choose = (at: NetworkBench, ssid: Uint8Array, psk: string, isHidden = false) => {
+const choose = (at: NetworkRig, ssid: Uint8Array, psk: string, isHidden = false) => {
   at.site?.port.stageNetwork({ ssid, psk, isHidden });
   at.site?.port.commit();
 };
 
-const says = (at: NetworkBench) => at.deps.report.value.problems.join("; ");
+const says = (at: NetworkRig) => at.deps.report.value.problems.join("; ");
 /** How often the log has a line with this. */
-const lines = (at: NetworkBench, part: string) =>
+const lines = (at: NetworkRig, part: string) =>
   at.log.text().split("\n").filter((line) => line.includes(part)).length;
 
 faultTest(

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { NetworkBench } from "./worker_testing.ts";
+import { NetworkRig } from "./worker_testing.ts";
 
 const MINUTE = 60_000;
 const HOME = { ssid: "Home", psk: "correct horse" };
 const OUTAGES = 10_000;
 
 Deno.test("10,000 outages leave no timer, match, profile or checkpoint behind", async () => {
-  await using at = NetworkBench.create({
+  await using at = NetworkRig.create({
     additional: { home: { type: "wifi", ...HOME } },
     network: { turn_on_hotspot_if_wifi_has_no_internet: true },
   });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { AdditionalNetwork, NetworkSettings } from "../../../shared/config/agent_fields.ts";
 import type { Variant } from "../../dbus/system_bus.ts";
 import type { ProfileSettings } from "../manager/profile.ts";
-import { NetworkBench } from "./worker_testing.ts";
+import { NetworkRig } from "./worker_testing.ts";
 
 const MINUTE = 60_000;
 const HOME = { ssid: "Home", psk: "correct horse" };
@@ -11,21 +11,21 @@ const HOME = { ssid: "Home", psk: "correct horse" };
 interface Effect {
   readonly network: Partial<NetworkSettings>;
   readonly additional?: Record<string, Partial<AdditionalNetwork>>;
-  readonly shows: (at: NetworkBench) => Promise<void>;
+  readonly shows: (at: NetworkRig) => Promise<void>;
 }
 
-const isServing = (at: NetworkBench) => at.until(() => at.site !== undefined, 20 * MINUTE);
-const profileWith = (at: NetworkBench, mode: string): ProfileSettings =>
+const isServing = (at: NetworkRig) => at.until(() => at.site !== undefined, 20 * MINUTE);
+const profileWith = (at: NetworkRig, mode: string): ProfileSettings =>
   [...at.nm.profiles.values()].map(({ settings }) => settings).find((settings) =>
     settings["802-11-wireless"]?.mode?.value === mode
   ) ?? assert.fail(`no profile with mode ${mode}`);
 const told =
-  (field: "manufacturer" | "model" | "fragmentId", value: string) => async (at: NetworkBench) => {
+  (field: "manufacturer" | "model" | "fragmentId", value: string) => async (at: NetworkRig) => {
     await isServing(at);
     assert.equal(at.site?.port.status()[field], value);
   };
 /** Portal and Bluetooth get all settings; theirs alone are shown by their own tests. */
-const passedOn = (field: keyof NetworkSettings, value: unknown) => async (at: NetworkBench) => {
+const passedOn = (field: keyof NetworkSettings, value: unknown) => async (at: NetworkRig) => {
   at.hasBluetooth = true;
   await isServing(at);
   assert.equal(at.bluetooth?.settings[field], value);
@@ -160,7 +160,7 @@ const EFFECTS: Readonly<Record<keyof NetworkSettings, Effect>> = {
 
 for (const [field, { network, additional = {}, shows }] of Object.entries(EFFECTS)) {
   Deno.test(`network_configuration.${field} has its effect`, async () => {
-    await using at = NetworkBench.create({ network, additional });
+    await using at = NetworkRig.create({ network, additional });
     at.start();
     await shows(at);
   });
@@ -192,7 +192,7 @@ const PLACES: Readonly<
 
 for (const [field, [network, ...places]] of Object.entries(PLACES)) {
   Deno.test(`additional_networks: ${field} is in the profile`, async () => {
-    await using at = NetworkBench.create({ additional: { one: network } });
+    await using at = NetworkRig.create({ additional: { one: network } });
     at.start();
     await at.until(() => at.nm.profiles.size === 1, MINUTE);
     const [profile] = at.nm.profiles.values();

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { NetworkBench, type NetworkBench as Bench, type TestSettings } from "./worker_testing.ts";
+import { NetworkRig, type NetworkRig as Rig, type TestSettings } from "./worker_testing.ts";
 import { noBus } from "../manager/fake_network_manager.ts";
 
 const MINUTE = 60_000;
 const bytes = (text: string) => new TextEncoder().encode(text);
 const HOME = { ssid: "Home", psk: "correct horse" };
 
-function networkTest(name: string, settings: TestSettings, run: (at: Bench) => Promise<void>) {
+function networkTest(name: string, settings: TestSettings, run: (at: Rig) => Promise<void>) {
   Deno.test(name, async () => {
-    await using bench = NetworkBench.create(settings);
-    await run(bench);
+    await using rig = NetworkRig.create(settings);
+    await run(rig);
   });
 }
 
-const choose = (at: Bench, ssid: string, psk: string, isHidden = false) => {
+const choose = (at: Rig, ssid: string, psk: string, isHidden = false) => {
   const { site } = at;
   assert.ok(site, "the portal is there");
   site.port.stageNetwork({ ssid: bytes(ssid), psk, isHidden });

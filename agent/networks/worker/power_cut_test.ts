@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { HOTSPOT_LABEL, labelOf } from "../manager/profile.ts";
-import { NetworkBench, type TestSettings } from "./worker_testing.ts";
+import { NetworkRig, type TestSettings } from "./worker_testing.ts";
 
 const MINUTE = 60_000;
 const HOME = { ssid: "Home", psk: "correct horse" };
@@ -14,7 +14,7 @@ const STEPS = new Set([
   ...["CheckpointCreate", "CheckpointDestroy", "CheckpointRollback", "Set"],
 ]);
 
-type Course = (at: NetworkBench) => Promise<void>;
+type Course = (at: NetworkRig) => Promise<void>;
 
 /** Cuts the power before or after each step of `flow`, one run each. @returns how many there are. */
 async function atEveryStep(
@@ -22,7 +22,7 @@ async function atEveryStep(
   { before, flow, afterwards }: Record<"before" | "flow" | "afterwards", Course>,
 ): Promise<number> {
   for (let cut = 1;; cut++) {
-    await using at = NetworkBench.create(settings);
+    await using at = NetworkRig.create(settings);
     let steps = 0;
     const step = () => {
       if (++steps === cut) throw at.cutPower();
@@ -54,16 +54,16 @@ async function atEveryStep(
   }
 }
 
-async function isOnline(at: NetworkBench): Promise<void> {
+async function isOnline(at: NetworkRig): Promise<void> {
   at.nm.air = [HOME];
   await at.until(() => at.at === "online", MINUTE);
 }
 
-const says = (at: NetworkBench, problem: string) =>
+const says = (at: NetworkRig, problem: string) =>
   at.deps.report.value.problems.join().includes(problem);
 
 Deno.test("power cut at every step of a person's setting up: it goes on, or can be done again", async () => {
-  const setUp = async (at: NetworkBench) => {
+  const setUp = async (at: NetworkRig) => {
     await at.until(() => at.site !== undefined || at.isPowerCut, 3 * MINUTE);
     if (!at.hasCredentials) at.site?.port.stageCredentials(CREDENTIALS);
     at.site?.port.stageNetwork({

@@ -23,7 +23,7 @@ export interface TestSettings {
 }
 
 /** The networks' part of the agent with NetworkManager, cloud and time of a test. */
-export class NetworkBench implements AsyncDisposable {
+export class NetworkRig implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly log = memoryLogger();
   nm = new FakeNetworkManager(this.clock);
@@ -118,8 +118,8 @@ export class NetworkBench implements AsyncDisposable {
     };
   }
 
-  static create(settings: TestSettings = {}): NetworkBench {
-    return new NetworkBench(AgentState.open(":memory:"), settings);
+  static create(settings: TestSettings = {}): NetworkRig {
+    return new NetworkRig(AgentState.open(":memory:"), settings);
   }
 
   start(): void {

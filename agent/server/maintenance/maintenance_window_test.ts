@@ -16,7 +16,7 @@ const urls = ["http://127.0.0.1:8081"];
 const HANG_MS = 5 * 60_000;
 
 /** A window on a server that is in whatever state the test says. */
-function bench(hangMs = HANG_MS) {
+function rig(hangMs = HANG_MS) {
   const clock = new FakeClock();
   const log = memoryLogger();
   const told: ServerEvent[] = [];
@@ -90,7 +90,7 @@ function bench(hangMs = HANG_MS) {
 const running: ServerState = { kind: "running", failures: 0, urls };
 
 Deno.test("MaintenanceWindow allows everything while no server shall run", async () => {
-  await using at = bench();
+  await using at = rig();
   assert.equal(at.window.latest().allowed, false, "it is about to start and cannot be asked");
   at.isWaitingForUpdates.value = true;
   assert.equal(at.window.latest().allowed, true, "the start waits for just that");
@@ -103,7 +103,7 @@ Deno.test("MaintenanceWindow allows everything while no server shall run", async
 });
 
 Deno.test("MaintenanceWindow follows the running server and says since when", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answer = no;
   at.state(running);
   const asked = at.window.latest();
@@ -128,7 +128,7 @@ Deno.test("MaintenanceWindow follows the running server and says since when", as
 });
 
 Deno.test("MaintenanceWindow tells why the server does not allow it", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answer = { kind: "answer", restartAllowed: false, why: "could not find the sensor" };
   at.state(running);
   const refused = await at.window.check();
@@ -136,7 +136,7 @@ Deno.test("MaintenanceWindow tells why the server does not allow it", async () =
 });
 
 Deno.test("MaintenanceWindow takes a person's word for the sensor's, and for nothing else", async () => {
-  await using at = bench();
+  await using at = rig();
   const why = "could not find the sensor";
   at.openedUntil = at.clock.now();
   at.state(running);
@@ -153,7 +153,7 @@ Deno.test("MaintenanceWindow takes a person's word for the sensor's, and for not
 });
 
 Deno.test("MaintenanceWindow takes no word of another process for that of the running one", async () => {
-  await using at = bench();
+  await using at = rig();
   at.state(running);
   await at.pass(0);
   assert.equal(at.window.latest().allowed, true);
@@ -169,7 +169,7 @@ Deno.test("MaintenanceWindow takes no word of another process for that of the ru
 });
 
 Deno.test("MaintenanceWindow asks once when many want to know at the same time", async () => {
-  await using at = bench();
+  await using at = rig();
   const { promise, resolve } = Promise.withResolvers<RestartStatus>();
   at.answer = promise;
   at.state(running);
@@ -181,7 +181,7 @@ Deno.test("MaintenanceWindow asks once when many want to know at the same time",
 });
 
 Deno.test("MaintenanceWindow queries once more for a yes, and leaves a no to its own polling", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answer = no;
   at.state(running);
   await at.pass(0);
@@ -196,7 +196,7 @@ Deno.test("MaintenanceWindow queries once more for a yes, and leaves a no to its
 });
 
 Deno.test("MaintenanceWindow does not allow a crash to bring another version", async () => {
-  await using at = bench();
+  await using at = rig();
   at.state(running);
   await at.pass(0);
   for (const failures of [1, FAILURES_BEFORE_LEAVE - 1]) {
@@ -214,7 +214,7 @@ Deno.test("MaintenanceWindow does not allow a crash to bring another version", a
 });
 
 Deno.test("MaintenanceWindow tells silence from a no and ends a server that stays silent", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answer = no;
   at.state(running);
   await at.pass(24 * 60 * 60_000);
@@ -240,7 +240,7 @@ Deno.test("MaintenanceWindow tells silence from a no and ends a server that stay
 });
 
 Deno.test("MaintenanceWindow counts silence anew after an answer and for a new process", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answer = silence;
   at.state(running);
   await at.pass(HANG_MS - 10_000);
@@ -258,7 +258,7 @@ Deno.test("MaintenanceWindow counts silence anew after an answer and for a new p
 });
 
 Deno.test("MaintenanceWindow ends no server for one or two lost questions, however long they took", async () => {
-  await using at = bench(0);
+  await using at = rig(0);
   at.answer = silence;
   at.state(running);
   await at.pass(10_000);
@@ -268,7 +268,7 @@ Deno.test("MaintenanceWindow ends no server for one or two lost questions, howev
 });
 
 Deno.test("MaintenanceWindow does not end a process for the silence of the one before", async () => {
-  await using at = bench(0);
+  await using at = rig(0);
   at.answer = silence;
   at.state(running);
   await at.pass(10_000);
@@ -283,7 +283,7 @@ Deno.test("MaintenanceWindow does not end a process for the silence of the one b
 });
 
 Deno.test("MaintenanceWindow bears a question that never ends", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answer = new Promise(() => {});
   at.state(running);
   await at.pass(15_000);
@@ -295,7 +295,7 @@ Deno.test("MaintenanceWindow bears a question that never ends", async () => {
 });
 
 Deno.test("MaintenanceWindow does not take a jump of the wall clock for silence", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answer = silence;
   at.state(running);
   await at.pass(40_000);
@@ -305,7 +305,7 @@ Deno.test("MaintenanceWindow does not take a jump of the wall clock for silence"
 });
 
 Deno.test("MaintenanceWindow calls a server healthy that has served and answered for a minute", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answer = silence;
   at.state({ kind: "running", failures: 2, urls });
   await at.pass(70_000);

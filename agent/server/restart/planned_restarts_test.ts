@@ -12,7 +12,7 @@ const version = { version: "one", url: "file:///one", path: "/one" };
 const urls = ["http://127.0.0.1:8081"];
 
 /** Restarts of a server that the test moves by hand. */
-function bench() {
+function rig() {
   const clock = new FakeClock();
   const log = memoryLogger();
   const told: ServerEvent[] = [];
@@ -77,7 +77,7 @@ function bench() {
 }
 
 Deno.test("PlannedRestarts restarts at once when machine_server_env changed and it is allowed", async () => {
-  await using at = bench();
+  await using at = rig();
   at.start();
   await at.pass(60_000);
   assert.deepEqual([at.told, at.checks], [[], 0], "nothing to do, nothing asked");
@@ -92,7 +92,7 @@ Deno.test("PlannedRestarts restarts at once when machine_server_env changed and 
 });
 
 Deno.test("PlannedRestarts waits while it is not allowed and says why and since when", async () => {
-  await using at = bench();
+  await using at = rig();
   at.permission = at.closed("the sensor says no");
   at.start();
   await at.pass(5_000);
@@ -119,7 +119,7 @@ Deno.test("PlannedRestarts waits while it is not allowed and says why and since 
 });
 
 Deno.test("PlannedRestarts forgets a restart that is wanted no more", async () => {
-  await using at = bench();
+  await using at = rig();
   at.permission = at.closed("no");
   at.start();
   at.wanted.value = { ...at.wanted.value, env: {} };
@@ -131,7 +131,7 @@ Deno.test("PlannedRestarts forgets a restart that is wanted no more", async () =
 });
 
 Deno.test("PlannedRestarts request() waits for the window and is met by any new process", async () => {
-  await using at = bench();
+  await using at = rig();
   at.permission = at.closed("no");
   at.start();
   at.restarts.request("requested by the cloud");
@@ -151,7 +151,7 @@ Deno.test("PlannedRestarts request() waits for the window and is met by any new 
 });
 
 Deno.test("PlannedRestarts request() starts a waiting server at once and needs one that shall run", async () => {
-  await using at = bench();
+  await using at = rig();
   at.restarts.request("x");
   assert.match(at.log.messages("warn").join(), /there is no machine-server to restart/);
   at.supervisor.state.value = { kind: "backing-off", failures: 1 };
@@ -160,7 +160,7 @@ Deno.test("PlannedRestarts request() starts a waiting server at once and needs o
 });
 
 Deno.test("PlannedRestarts request() does not disturb a start, and holds for the server after it", async () => {
-  await using at = bench();
+  await using at = rig();
   at.start({ kind: "starting", failures: 0 });
   at.restarts.request("x");
   await at.pass(60_000);
@@ -171,7 +171,7 @@ Deno.test("PlannedRestarts request() does not disturb a start, and holds for the
 });
 
 Deno.test("PlannedRestarts force() does not ask", async () => {
-  await using at = bench();
+  await using at = rig();
   at.permission = at.closed("no");
   at.start();
   at.restarts.request("x");
@@ -184,7 +184,7 @@ Deno.test("PlannedRestarts force() does not ask", async () => {
 });
 
 Deno.test("PlannedRestarts restarts no other process than the one that gave its leave", async () => {
-  await using at = bench();
+  await using at = rig();
   at.start();
   const { promise, resolve } = Promise.withResolvers<RestartPermission>();
   Object.assign(at, { permission: promise });

@@ -17,7 +17,7 @@ import { wantedServer } from "./wanted_server.ts";
 const READY = 'x\tINFO\trdk\ta.go:1\tserving\t{"url":"http://127.0.0.1:8081"}';
 
 /** A supervisor with a fake server and a clock that stands still. */
-async function bench({ isReadyAtOnce = true } = {}) {
+async function rig({ isReadyAtOnce = true } = {}) {
   const dir = "/opt/machine";
   const clock = new FakeClock();
   const log = memoryLogger("machine-agent");
@@ -101,7 +101,7 @@ async function bench({ isReadyAtOnce = true } = {}) {
 }
 
 Deno.test("ServerSupervisor starts the server with its folder, credentials and environment", async () => {
-  await using at = await bench();
+  await using at = await rig();
   const { command, mark } = at.last();
   assert.equal(command.program, "/opt/machine/one");
   assert.deepEqual(command.args, ["-config", "/etc/machine.json"]);
@@ -113,7 +113,7 @@ Deno.test("ServerSupervisor starts the server with its folder, credentials and e
 });
 
 Deno.test("ServerSupervisor passes output on as it is, errors as warnings", async () => {
-  await using at = await bench();
+  await using at = await rig();
   at.last().print("a\tb  c");
   at.last().print("panic: x", "stderr");
   assert.deepEqual(at.lines, [READY, "a\tb  c"]);
@@ -123,7 +123,7 @@ Deno.test("ServerSupervisor passes output on as it is, errors as warnings", asyn
 });
 
 Deno.test("ServerSupervisor starts the server again with growing waits when it dies", async () => {
-  await using at = await bench();
+  await using at = await rig();
   for (const [starts, waitMs] of [[1, 1_000], [2, 2_000], [3, 4_000], [4, 8_000]] as const) {
     assert.equal(at.processes.started.length, starts);
     at.last().exit(1);
@@ -144,7 +144,7 @@ Deno.test("ServerSupervisor starts the server again with growing waits when it d
 });
 
 Deno.test("ServerSupervisor waits no longer than a minute between starts", async () => {
-  await using at = await bench({ isReadyAtOnce: false });
+  await using at = await rig({ isReadyAtOnce: false });
   for (let failure = 0; failure < 10; failure++) {
     at.last().exit(1);
     await at.pass(60_000);
@@ -153,7 +153,7 @@ Deno.test("ServerSupervisor waits no longer than a minute between starts", async
 });
 
 Deno.test("ServerSupervisor ends and restarts a server that does not say it serves in time", async () => {
-  await using at = await bench({ isReadyAtOnce: false });
+  await using at = await rig({ isReadyAtOnce: false });
   await at.pass(10 * 60_000 - 1);
   assert.equal(at.kind, "starting");
   await at.pass(1);
@@ -165,7 +165,7 @@ Deno.test("ServerSupervisor ends and restarts a server that does not say it serv
 });
 
 Deno.test("ServerSupervisor goes on when the server cannot be started at all", async () => {
-  await using at = await bench();
+  await using at = await rig();
   at.processes.failWith = "cannot start x";
   at.last().exit(1);
   await at.pass(1_000);
@@ -177,7 +177,7 @@ Deno.test("ServerSupervisor goes on when the server cannot be started at all", a
 });
 
 Deno.test("ServerSupervisor ends the server when it is disabled and starts it when enabled", async () => {
-  await using at = await bench();
+  await using at = await rig();
   const first = at.last();
   at.wanted.value = { ...at.wanted.value, isEnabled: false };
   await at.pass(0);
@@ -192,7 +192,7 @@ Deno.test("ServerSupervisor ends the server when it is disabled and starts it wh
 });
 
 Deno.test("ServerSupervisor ends the server with itself and waits until it is gone", async () => {
-  await using at = await bench();
+  await using at = await rig();
   at.last().ignoresTerm = true;
   at.stop.abort();
   await settle();
@@ -205,13 +205,13 @@ Deno.test("ServerSupervisor ends the server with itself and waits until it is go
 });
 
 Deno.test("ServerSupervisor ends a server left from before it starts its own", async () => {
-  await using at = await bench();
+  await using at = await rig();
   const [mark] = at.processes.strays;
   assert.equal(mark?.tree, at.state.serverTree());
 });
 
 Deno.test("ServerSupervisor takes only the server's own ready line", async () => {
-  await using at = await bench({ isReadyAtOnce: false });
+  await using at = await rig({ isReadyAtOnce: false });
   at.last().print(READY.replace("\trdk\t", "\trdk.modmanager.camera.StdOut\t"));
   at.last().print('camera says: serving {"url":"http://127.0.0.1:1"}');
   at.last().print(READY, "stderr");
@@ -221,7 +221,7 @@ Deno.test("ServerSupervisor takes only the server's own ready line", async () =>
 });
 
 Deno.test("ServerSupervisor follows a start time that changes while the server starts", async () => {
-  await using at = await bench({ isReadyAtOnce: false });
+  await using at = await rig({ isReadyAtOnce: false });
   await at.pass(2 * 60_000);
   at.wanted.value = { ...at.wanted.value, startTimeoutMs: 3 * 60_000 };
   await at.pass(60_000 - 1);
@@ -232,7 +232,7 @@ Deno.test("ServerSupervisor follows a start time that changes while the server s
 });
 
 Deno.test("ServerSupervisor counts failures and says what the server wrote last", async () => {
-  await using at = await bench();
+  await using at = await rig();
   at.last().print("panic: token hush is bad", "stderr");
   at.last().print("", "stderr");
   at.last().exit(2);
@@ -254,7 +254,7 @@ Deno.test("ServerSupervisor counts failures and says what the server wrote last"
 });
 
 Deno.test("ServerSupervisor starts the same version after a crash, whatever the links say", async () => {
-  await using at = await bench();
+  await using at = await rig();
   for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
     at.last().exit(1);
     await at.pass(waitMs);
@@ -263,7 +263,7 @@ Deno.test("ServerSupervisor starts the same version after a crash, whatever the 
 });
 
 Deno.test("SupervisedServer exchanges the version and keeps the server ended in between", async () => {
-  await using at = await bench();
+  await using at = await rig();
   const first = at.last();
   first.ignoresTerm = true;
   let isGone = false;
@@ -289,7 +289,7 @@ Deno.test("SupervisedServer exchanges the version and keeps the server ended in 
 });
 
 Deno.test("SupervisedServer counts the failures of the version that was started last", async () => {
-  await using at = await bench();
+  await using at = await rig();
   at.last().exit(1);
   await at.pass(1_000);
   assert.deepEqual(at.server.failures(), { count: 1, reason: "machine-server exited with code 1" });
@@ -310,7 +310,7 @@ Deno.test("SupervisedServer counts the failures of the version that was started 
 });
 
 Deno.test("SupervisedServer is healthy when the server serves, answers and reaches the cloud", async () => {
-  await using at = await bench();
+  await using at = await rig();
   assert.deepEqual(at.server.healthy(true), { is: "yes", why: "" });
   at.window.heard = { ...at.heard, cloudReached: false };
   assert.equal(at.server.healthy(false).is, "yes", "the cloud was not reached before either");

@@ -20,7 +20,7 @@ for (const [limits, expected] of SETTINGS) {
   });
 }
 
-interface Bench {
+interface Rig {
   readonly root: string;
   readonly place: { root: string; dir: string; run: RunProgram };
   /** What was run. */
@@ -30,14 +30,14 @@ interface Bench {
   read(): Promise<string | undefined>;
 }
 
-async function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
+async function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
   const root = await Deno.makeTempDir();
   await Deno.mkdir(join(root, "opt/etc"), { recursive: true });
   const run: RunProgram = (program, args) => {
-    bench.ran.push([program, ...args].join(" "));
-    return Promise.resolve({ code: bench.code, stdout: "", stderr: "Access denied\n" });
+    rig.ran.push([program, ...args].join(" "));
+    return Promise.resolve({ code: rig.code, stdout: "", stderr: "Access denied\n" });
   };
-  const bench: Bench = {
+  const rig: Rig = {
     root,
     place: { root, dir: join(root, "opt"), run },
     ran: [],
@@ -45,7 +45,7 @@ async function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
     read: () => Deno.readTextFile(join(root, DROP_IN)).catch(() => undefined),
   };
   try {
-    await test(bench);
+    await test(rig);
   } finally {
     await Deno.remove(root, { recursive: true });
   }
@@ -55,7 +55,7 @@ const LIMITS = { system: 100, runtime: 50 };
 const RESTART = "systemctl restart systemd-journald.service";
 
 Deno.test("journald is started anew when its limits changed, and only then", () =>
-  withBench(async ({ place, ran, read }) => {
+  withRig(async ({ place, ran, read }) => {
     const outcome = await applyJournaldLimits(place, LIMITS);
     assert.deepEqual(outcome, {
       state: "applied",
@@ -70,13 +70,13 @@ Deno.test("journald is started anew when its limits changed, and only then", () 
   }));
 
 Deno.test("a start that failed, or was cut off, is made up for", () =>
-  withBench(async (bench) => {
-    const { place, ran } = bench;
-    bench.code = 1;
+  withRig(async (rig) => {
+    const { place, ran } = rig;
+    rig.code = 1;
     const outcome = await applyJournaldLimits(place, LIMITS);
     assert.equal(outcome.state, "failed");
     assert.match(outcome.text, /cannot be restarted: Access denied/);
-    bench.code = 0;
+    rig.code = 0;
     assert.equal((await applyJournaldLimits(place, LIMITS)).state, "applied");
     assert.equal(ran.length, 2);
     // The power went after the file was written.
@@ -86,7 +86,7 @@ Deno.test("a start that failed, or was cut off, is made up for", () =>
   }));
 
 Deno.test("a drop-in of somebody else stays", () =>
-  withBench(async ({ root, place, ran, read }) => {
+  withRig(async ({ root, place, ran, read }) => {
     await Deno.mkdir(dirname(join(root, DROP_IN)), { recursive: true });
     await Deno.writeTextFile(join(root, DROP_IN), "[Journal]\nSystemMaxUse=1G\n");
     assert.match((await applyJournaldLimits(place, LIMITS)).text, /is not of machine-agent/);
@@ -96,7 +96,7 @@ Deno.test("a drop-in of somebody else stays", () =>
   }));
 
 Deno.test("what was made is removed, with the folder that it alone was in", () =>
-  withBench(async ({ root, place, ran }) => {
+  withRig(async ({ root, place, ran }) => {
     await applyJournaldLimits(place, LIMITS);
     assert.equal(await removeJournaldLimits({ ...place, isLive: true }), true);
     assert.equal(await Deno.stat(dirname(join(root, DROP_IN))).catch(() => undefined), undefined);
@@ -108,7 +108,7 @@ Deno.test({
   name: "on a full disk the drop-in is as it was, and the reason is told",
   ignore: noSmallDisks(import.meta.url),
   fn: () =>
-    withBench(async ({ root, place, read }) => {
+    withRig(async ({ root, place, read }) => {
       await applyJournaldLimits(place, LIMITS);
       const folder = dirname(join(root, DROP_IN));
       const before = await read();

@@ -33,7 +33,7 @@ function on(list: string): WantedForwarding {
   return { kind: "on", identifiers };
 }
 
-class Bench implements AsyncDisposable {
+class Rig implements AsyncDisposable {
   readonly clock = new FakeClock();
   readonly processes = new FakeProcesses();
   readonly log = memoryLogger();
@@ -53,8 +53,8 @@ class Bench implements AsyncDisposable {
     this.#spool = this.#open();
   }
 
-  static async create(maxEntries = 1_000): Promise<Bench> {
-    return new Bench(join(await Deno.makeTempDir(), "logs.db"), maxEntries);
+  static async create(maxEntries = 1_000): Promise<Rig> {
+    return new Rig(join(await Deno.makeTempDir(), "logs.db"), maxEntries);
   }
 
   #open(): LogSpool {
@@ -141,144 +141,144 @@ class Bench implements AsyncDisposable {
 }
 
 Deno.test("it begins with the newest line, and forwards what is wanted and not our own", async () => {
-  await using bench = await Bench.create();
-  await bench.start();
-  assert.deepEqual(bench.where, [`--after-cursor=${cursor(100)}`]);
-  const { last } = bench.processes;
+  await using rig = await Rig.create();
+  await rig.start();
+  assert.deepEqual(rig.where, [`--after-cursor=${cursor(100)}`]);
+  const { last } = rig.processes;
   last.print(json(101));
   last.print(json(102, "machine-agent"));
-  bench.wanted.value = on("kernel");
+  rig.wanted.value = on("kernel");
   last.print(json(103));
   last.print(json(104, "kernel"));
-  await bench.clock.advance(200);
-  assert.deepEqual(bench.messages(), ["line 101", "line 104"]);
-  assert.equal(bench.processes.started.length, 1, "another filter needs no other journalctl");
-  assert.equal(bench.told.at(-1)?.text, "the journal's lines of kernel are forwarded");
+  await rig.clock.advance(200);
+  assert.deepEqual(rig.messages(), ["line 101", "line 104"]);
+  assert.equal(rig.processes.started.length, 1, "another filter needs no other journalctl");
+  assert.equal(rig.told.at(-1)?.text, "the journal's lines of kernel are forwarded");
 });
 
 Deno.test("killed at any line, each line comes once", async () => {
-  await using bench = await Bench.create();
-  await bench.start();
+  await using rig = await Rig.create();
+  await rig.start();
   let next = 101;
   for (let kill = 0; kill < 4; kill++) {
-    const { last } = bench.processes;
+    const { last } = rig.processes;
     for (let n = 0; n < 60; n++) last.print(json(next++));
-    if (kill % 2 === 0) await bench.clock.advance(200);
-    await bench.kill();
-    const mark = bench.spool.mark("journal") ?? "";
-    bench.found = json(Number.parseInt(/;m=([0-9a-f]+)/.exec(mark)?.[1] ?? "", 16));
-    await bench.start();
-    assert.deepEqual(bench.where, [`--after-cursor=${mark}`]);
+    if (kill % 2 === 0) await rig.clock.advance(200);
+    await rig.kill();
+    const mark = rig.spool.mark("journal") ?? "";
+    rig.found = json(Number.parseInt(/;m=([0-9a-f]+)/.exec(mark)?.[1] ?? "", 16));
+    await rig.start();
+    assert.deepEqual(rig.where, [`--after-cursor=${mark}`]);
     next = Number.parseInt(/;m=([0-9a-f]+)/.exec(mark)?.[1] ?? "", 16) + 1;
   }
   const expected = Array.from({ length: next - 101 }, (_, n) => `line ${101 + n}`);
   assert.ok(expected.length > 100);
-  assert.deepEqual(bench.messages(), expected);
+  assert.deepEqual(rig.messages(), expected);
 });
 
 Deno.test("lines that nobody wants are noted as read, but seldom", async () => {
-  await using bench = await Bench.create();
-  bench.wanted.value = on("kernel");
-  await bench.start();
-  bench.processes.last.print(json(101));
-  bench.processes.last.print(json(102));
-  assert.equal(bench.spool.mark("journal"), cursor(101));
-  await bench.clock.advance(30_000);
-  bench.processes.last.print(json(103));
-  assert.equal(bench.spool.mark("journal"), cursor(103));
+  await using rig = await Rig.create();
+  rig.wanted.value = on("kernel");
+  await rig.start();
+  rig.processes.last.print(json(101));
+  rig.processes.last.print(json(102));
+  assert.equal(rig.spool.mark("journal"), cursor(101));
+  await rig.clock.advance(30_000);
+  rig.processes.last.print(json(103));
+  assert.equal(rig.spool.mark("journal"), cursor(103));
 });
 
 Deno.test("a journal that lost the line is read from its beginning, without what was read", async () => {
-  await using bench = await Bench.create();
-  bench.spool.setMark("journal", cursor(50, "a".repeat(32)));
-  bench.found = json(70);
-  await bench.start();
-  assert.deepEqual(bench.where, []);
-  const { last } = bench.processes;
+  await using rig = await Rig.create();
+  rig.spool.setMark("journal", cursor(50, "a".repeat(32)));
+  rig.found = json(70);
+  await rig.start();
+  assert.deepEqual(rig.where, []);
+  const { last } = rig.processes;
   last.print(json(49, "sshd", "a".repeat(32)));
   last.print(json(51, "sshd", "a".repeat(32)));
   last.print(json(3)); // This start of the host, with the clock set back.
-  await bench.clock.advance(200);
-  assert.deepEqual(bench.messages(), ["line 51", "line 3"]);
+  await rig.clock.advance(200);
+  assert.deepEqual(rig.messages(), ["line 51", "line 3"]);
 });
 
 Deno.test("a cursor that journalctl does not know is given up, and told", async () => {
-  await using bench = await Bench.create();
-  bench.spool.setMark("journal", "nonsense");
-  await bench.start();
-  assert.deepEqual(bench.where, [`--after-cursor=${cursor(100)}`]);
-  assert.match(bench.log.messages("warn").join(), /forwarding begins now/);
+  await using rig = await Rig.create();
+  rig.spool.setMark("journal", "nonsense");
+  await rig.start();
+  assert.deepEqual(rig.where, [`--after-cursor=${cursor(100)}`]);
+  assert.match(rig.log.messages("warn").join(), /forwarding begins now/);
 });
 
 Deno.test("a journalctl that dies is noticed, told and started again, ever more slowly", async () => {
-  await using bench = await Bench.create();
-  await bench.start();
-  bench.processes.last.print("Failed to open files: Too many open files", "stderr");
-  bench.processes.last.exit(1);
-  await bench.clock.advance(0);
+  await using rig = await Rig.create();
+  await rig.start();
+  rig.processes.last.print("Failed to open files: Too many open files", "stderr");
+  rig.processes.last.exit(1);
+  await rig.clock.advance(0);
   assert.match(
-    bench.told.at(-1)?.text ?? "",
+    rig.told.at(-1)?.text ?? "",
     /cannot be read: journalctl exited with code 1: Failed to open files: Too many open files/,
   );
-  bench.found = json(100);
-  await bench.clock.advance(1_000);
-  assert.equal(bench.processes.started.length, 2);
-  assert.equal(bench.told.at(-1)?.state, "applied");
-  bench.processes.onStart = (child) => child.exit(null, "SIGKILL");
-  bench.processes.last.exit(1);
-  await bench.clock.advance(10 * 60_000);
-  const { length } = bench.processes.started;
+  rig.found = json(100);
+  await rig.clock.advance(1_000);
+  assert.equal(rig.processes.started.length, 2);
+  assert.equal(rig.told.at(-1)?.state, "applied");
+  rig.processes.onStart = (child) => child.exit(null, "SIGKILL");
+  rig.processes.last.exit(1);
+  await rig.clock.advance(10 * 60_000);
+  const { length } = rig.processes.started;
   assert.ok(length > 5 && length < 60, `${length} starts in ten minutes`);
-  bench.processes.failWith = "cannot start journalctl: it does not exist";
-  await bench.clock.advance(120_000);
-  assert.match(bench.told.at(-1)?.text ?? "", /it does not exist/);
+  rig.processes.failWith = "cannot start journalctl: it does not exist";
+  await rig.clock.advance(120_000);
+  assert.match(rig.told.at(-1)?.text ?? "", /it does not exist/);
 });
 
 Deno.test("a queue without room makes journalctl wait, and ends one that waits too long", async () => {
-  await using bench = await Bench.create();
-  await bench.start();
-  const { last } = bench.processes;
+  await using rig = await Rig.create();
+  await rig.start();
+  const { last } = rig.processes;
   last.print(json(101));
-  bench.hasRoom = false;
+  rig.hasRoom = false;
   let isPaused = true;
   void last.command.onRead?.(100)?.then(() => isPaused = false);
-  await bench.clock.advance(10_000);
+  await rig.clock.advance(10_000);
   assert.ok(isPaused);
   assert.deepEqual(last.signals, []);
-  await bench.clock.advance(60_000);
+  await rig.clock.advance(60_000);
   assert.deepEqual(last.signals[0], "KILL");
   last.print(json(102));
-  await bench.clock.advance(10_000);
-  assert.equal(bench.processes.running, 0);
-  assert.deepEqual(bench.messages(), ["line 101"]);
-  bench.hasRoom = true;
-  bench.found = json(101);
-  await bench.clock.advance(1_000);
-  assert.deepEqual(bench.where, [`--after-cursor=${cursor(101)}`]);
-  assert.ok(bench.told.every(({ state }) => state === "applied"));
+  await rig.clock.advance(10_000);
+  assert.equal(rig.processes.running, 0);
+  assert.deepEqual(rig.messages(), ["line 101"]);
+  rig.hasRoom = true;
+  rig.found = json(101);
+  await rig.clock.advance(1_000);
+  assert.deepEqual(rig.where, [`--after-cursor=${cursor(101)}`]);
+  assert.ok(rig.told.every(({ state }) => state === "applied"));
 });
 
 Deno.test("switched off it ends journalctl and forgets the place; on again it begins there", async () => {
-  await using bench = await Bench.create();
-  await bench.start();
-  bench.wanted.value = { kind: "off", reason: "no system logs are forwarded" };
-  await bench.clock.advance(1_000);
-  assert.equal(bench.processes.running, 0);
-  assert.equal(bench.spool.mark("journal"), undefined);
-  bench.newest = json(200);
-  bench.wanted.value = on("all");
-  await bench.clock.advance(0);
-  assert.deepEqual(bench.where, [`--after-cursor=${cursor(200)}`]);
+  await using rig = await Rig.create();
+  await rig.start();
+  rig.wanted.value = { kind: "off", reason: "no system logs are forwarded" };
+  await rig.clock.advance(1_000);
+  assert.equal(rig.processes.running, 0);
+  assert.equal(rig.spool.mark("journal"), undefined);
+  rig.newest = json(200);
+  rig.wanted.value = on("all");
+  await rig.clock.advance(0);
+  assert.deepEqual(rig.where, [`--after-cursor=${cursor(200)}`]);
 });
 
 Deno.test("a line that is too long is left out, and told", async () => {
-  await using bench = await Bench.create();
-  await bench.start();
+  await using rig = await Rig.create();
+  await rig.start();
   const long = json(101).padEnd(200_000, "x");
-  bench.processes.last.print(long.slice(0, 131_072));
-  bench.processes.last.print(long.slice(131_072));
-  bench.processes.last.print(json(102));
-  await bench.clock.advance(200);
-  assert.deepEqual(bench.messages(), ["line 102"]);
-  assert.match(bench.log.messages("warn").join(), /^1 line of the journal left out/);
+  rig.processes.last.print(long.slice(0, 131_072));
+  rig.processes.last.print(long.slice(131_072));
+  rig.processes.last.print(json(102));
+  await rig.clock.advance(200);
+  assert.deepEqual(rig.messages(), ["line 102"]);
+  assert.match(rig.log.messages("warn").join(), /^1 line of the journal left out/);
 });

@@ -4,7 +4,7 @@ import { KeptOriginals, ORIGINALS } from "./kept_originals.ts";
 
 const FILE = "etc/apt/x";
 
-interface Bench {
+interface Rig {
   readonly root: string;
   readonly originals: KeptOriginals;
   readonly off: string[];
@@ -13,7 +13,7 @@ interface Bench {
   putBack(): Promise<string[]>;
 }
 
-async function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
+async function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
   const root = await Deno.makeTempDir();
   const path = join(root, FILE);
   await Deno.mkdir(dirname(path), { recursive: true });
@@ -37,7 +37,7 @@ async function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
 }
 
 Deno.test("a rewritten file comes back with its mode, however often it was rewritten", () =>
-  withBench(async ({ root, originals, write, read, putBack }) => {
+  withRig(async ({ root, originals, write, read, putBack }) => {
     await write("mine");
     await Deno.chmod(join(root, FILE), 0o640);
     assert.equal(await originals.write(FILE, "one"), true);
@@ -52,14 +52,14 @@ Deno.test("a rewritten file comes back with its mode, however often it was rewri
   }));
 
 Deno.test("a file that was not there is removed", () =>
-  withBench(async ({ originals, read, putBack }) => {
+  withRig(async ({ originals, read, putBack }) => {
     await originals.write(FILE, "one");
     assert.deepEqual(await putBack(), [`removed /${FILE}`]);
     assert.equal(await read(), undefined);
   }));
 
 Deno.test("a file that others changed since stays", () =>
-  withBench(async ({ originals, write, read, putBack }) => {
+  withRig(async ({ originals, write, read, putBack }) => {
     await originals.write(FILE, "one");
     await write("theirs");
     assert.deepEqual(await putBack(), [`/${FILE} was changed by others and stays as it is`]);
@@ -67,7 +67,7 @@ Deno.test("a file that others changed since stays", () =>
   }));
 
 Deno.test("cut off before the file was written, what was written before is still known", () =>
-  withBench(async ({ originals, write, read, putBack }) => {
+  withRig(async ({ originals, write, read, putBack }) => {
     await write("mine");
     await originals.write(FILE, "one");
     await originals.write(FILE, "two");
@@ -77,7 +77,7 @@ Deno.test("cut off before the file was written, what was written before is still
   }));
 
 Deno.test("timers are switched off again, each once", () =>
-  withBench(async ({ originals, putBack, off }) => {
+  withRig(async ({ originals, putBack, off }) => {
     await originals.switchesOn("a.timer");
     await originals.switchesOn("a.timer");
     assert.deepEqual(await putBack(), ["a.timer is switched off, as it was before"]);
@@ -85,7 +85,7 @@ Deno.test("timers are switched off again, each once", () =>
   }));
 
 Deno.test("a damaged list of originals is not written over", () =>
-  withBench(async ({ root, originals, putBack }) => {
+  withRig(async ({ root, originals, putBack }) => {
     await originals.write(FILE, "one");
     await Deno.writeTextFile(join(root, "opt", ORIGINALS), "{");
     await assert.rejects(originals.write(FILE, "two"), /damaged/);

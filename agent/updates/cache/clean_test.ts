@@ -11,7 +11,7 @@ import { CacheCleaner } from "./clean.ts";
 const DAY_MS = 24 * 3_600_000;
 const SHA = "0123456789ab";
 
-interface Bench {
+interface Rig {
   clock: FakeClock;
   cacheDir: string;
   store: DownloadStore;
@@ -24,7 +24,7 @@ interface Bench {
   names(): string[];
 }
 
-function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
+function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
   return withFolder(async (cacheDir) => {
     const clock = new FakeClock();
     const log = memoryLogger();
@@ -67,7 +67,7 @@ const server = (version: string) => `machine-server-${version}-${SHA}`;
 const agent = (version: string) => `machine-agent-${version}-${SHA}`;
 
 Deno.test("clean() removes what was not used for 30 days, with its row, and nothing in use", () =>
-  withBench(async ({ cleaner, kept, add, names, store }) => {
+  withRig(async ({ cleaner, kept, add, names, store }) => {
     const current = add(server("1.0.0"), 400);
     const previous = add(server("0.9.0"), 500, false);
     add(server("0.8.0"), 31);
@@ -83,7 +83,7 @@ Deno.test("clean() removes what was not used for 30 days, with its row, and noth
   }));
 
 Deno.test("clean() keeps the three versions of a program that were used last", () =>
-  withBench(async ({ cleaner, kept, add, names }) => {
+  withRig(async ({ cleaner, kept, add, names }) => {
     kept.paths = () => [add(server("1"), 20)];
     for (const [index, version] of ["2", "3", "4", "5", "6"].entries()) add(server(version), index);
     for (const [index, version] of ["1", "2", "3"].entries()) add(agent(version), index + 10);
@@ -93,7 +93,7 @@ Deno.test("clean() keeps the three versions of a program that were used last", (
   }));
 
 Deno.test("clean() for a full disk removes everything that is not in use", () =>
-  withBench(async ({ cleaner, kept, add, names, store }) => {
+  withRig(async ({ cleaner, kept, add, names, store }) => {
     kept.paths = () => [server("1"), "part/begun.part"].map((name) => join("/elsewhere", name));
     for (const version of ["1", "2"]) add(server(version), 0);
     for (const part of ["begun", "other"]) add(`part/${part}.part`, 0);
@@ -103,7 +103,7 @@ Deno.test("clean() for a full disk removes everything that is not in use", () =>
   }));
 
 Deno.test("clean() gives up partial files after three days, and rows without files", () =>
-  withBench(async ({ cleaner, add, names, store, cacheDir }) => {
+  withRig(async ({ cleaner, add, names, store, cacheDir }) => {
     add("part/new.part", 2.9);
     add("part/old.part", 3.1);
     add("part/unknown.part", 3.1, false);
@@ -118,7 +118,7 @@ Deno.test("clean() gives up partial files after three days, and rows without fil
   }));
 
 Deno.test("clean() removes nothing while it is not known what is in use", () =>
-  withBench(async ({ cleaner, kept, add, names, log }) => {
+  withRig(async ({ cleaner, kept, add, names, log }) => {
     add(server("1"), 100);
     kept.paths = () => {
       throw new Error("the state cannot be read");
@@ -132,7 +132,7 @@ Deno.test("clean() removes nothing while it is not known what is in use", () =>
   }));
 
 Deno.test("run() cleans a quarter of an hour after the start and then once a day", () =>
-  withBench(async ({ cleaner, add, names, clock }) => {
+  withRig(async ({ cleaner, add, names, clock }) => {
     const stop = new AbortController();
     const running = cleaner.run(stop.signal);
     for (let day = 0; day < 2; day++) {
@@ -149,7 +149,7 @@ Deno.test("run() cleans a quarter of an hour after the start and then once a day
   }));
 
 Deno.test("cleanSoon() has run() clean in the background, also right after the start", () =>
-  withBench(async ({ cleaner, clock, add, names }) => {
+  withRig(async ({ cleaner, clock, add, names }) => {
     const stop = new AbortController();
     const running = cleaner.run(stop.signal);
     const cleaned = async () => {

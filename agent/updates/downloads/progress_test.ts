@@ -3,7 +3,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { type DownloadProgress, Progress } from "./progress.ts";
 
-function bench() {
+function rig() {
   const clock = new FakeClock();
   const log = memoryLogger();
   const told: DownloadProgress[] = [];
@@ -13,7 +13,7 @@ function bench() {
 }
 
 Deno.test("Progress tells every two seconds, with rate and rest, and the end at once", async () => {
-  const { clock, told, progress } = bench();
+  const { clock, told, progress } = rig();
   progress.begin();
   for (let bytes = 0; bytes <= 10_000; bytes += 100) {
     progress.moved(bytes, 10_050);
@@ -37,7 +37,7 @@ Deno.test("Progress tells every two seconds, with rate and rest, and the end at 
 });
 
 Deno.test("Progress writes lines ever more rarely, at most one a minute in the end", async () => {
-  const { clock, log, progress } = bench();
+  const { clock, log, progress } = rig();
   progress.begin();
   const at: number[] = [];
   for (let second = 0; second < 300; second++) {
@@ -52,7 +52,7 @@ Deno.test("Progress writes lines ever more rarely, at most one a minute in the e
 });
 
 Deno.test("Progress counts what an attempt brought, not what was here before", async () => {
-  const { clock, told, progress } = bench();
+  const { clock, told, progress } = rig();
   progress.begin();
   assert.equal(progress.gained, 0);
   progress.moved(500, 1_000);

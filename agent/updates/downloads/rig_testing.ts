@@ -96,7 +96,7 @@ export class DownloadRig {
 
 /** Runs a test with a folder and a server for files; `start` makes the agent restart. */
 export function withRig(
-  test: (bench: {
+  test: (at: {
     folder: string;
     server: FileServer;
     start(clock?: Clock, options?: Partial<DownloaderOptions>): DownloadRig;

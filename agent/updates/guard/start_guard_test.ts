@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { GuardBench, shells } from "./testing.ts";
+import { GuardRig, shells } from "./testing.ts";
 import {
   beginTrial,
   endTrial,
@@ -10,7 +10,7 @@ import {
   type Trial,
 } from "./trial_file.ts";
 
-type Step = (bench: GuardBench) => Promise<unknown>;
+type Step = (rig: GuardRig) => Promise<unknown>;
 
 interface Row {
   readonly name: string;
@@ -25,15 +25,15 @@ interface Row {
   readonly says?: RegExp;
 }
 
-const onTrial: Step = (bench) =>
-  beginTrial(bench.dir, { trial: bench.newVersion, previous: bench.oldVersion, limitS: 600 });
-const started: Step = (bench) => bench.guard();
-const boot = (id: string, uptimeS: number): Step => (bench) => bench.boot(id, uptimeS);
-const use = (version: "oldVersion" | "newVersion"): Step => async (bench) => {
-  await Deno.remove(bench.files.link);
-  await Deno.symlink(bench[version], bench.files.link);
+const onTrial: Step = (rig) =>
+  beginTrial(rig.dir, { trial: rig.newVersion, previous: rig.oldVersion, limitS: 600 });
+const started: Step = (rig) => rig.guard();
+const boot = (id: string, uptimeS: number): Step => (rig) => rig.boot(id, uptimeS);
+const use = (version: "oldVersion" | "newVersion"): Step => async (rig) => {
+  await Deno.remove(rig.files.link);
+  await Deno.symlink(rig[version], rig.files.link);
 };
-const remove = (path: (bench: GuardBench) => string): Step => (bench) => Deno.remove(path(bench));
+const remove = (path: (rig: GuardRig) => string): Step => (rig) => Deno.remove(path(rig));
 const trialText = (change: (text: string) => string): Step => async ({ files }) =>
   await Deno.writeTextFile(files.trial, change(await Deno.readTextFile(files.trial)));
 const times = (count: number, ...steps: Step[]): Step[] => Array(count).fill(steps).flat();
@@ -102,21 +102,21 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "the program on trial is gone",
-    given: [onTrial, remove((bench) => bench.newVersion)],
+    given: [onTrial, remove((rig) => rig.newVersion)],
     inUse: "old",
     reason: /missing or cannot be run/,
     says: /missing or cannot be run/,
   },
   {
     name: "the program on trial cannot be run",
-    given: [onTrial, (bench) => Deno.chmod(bench.newVersion, 0o644)],
+    given: [onTrial, (rig) => Deno.chmod(rig.newVersion, 0o644)],
     inUse: "old",
     reason: /missing or cannot be run/,
     says: /missing or cannot be run/,
   },
   {
     name: "there is no previous version to go back to",
-    given: [onTrial, ...times(3, started), remove((bench) => bench.oldVersion)],
+    given: [onTrial, ...times(3, started), remove((rig) => rig.oldVersion)],
     inUse: "new",
     starts: 3,
     says: /1\.0\.0.* cannot be started either; .*1\.1\.0.* stays/,
@@ -145,7 +145,7 @@ const ROWS: readonly Row[] = [
     name: "the trial file holds nonsense and the link to the previous version is gone",
     given: [
       onTrial,
-      remove((bench) => bench.files.previousLink),
+      remove((rig) => rig.files.previousLink),
       trialText(() => "\u0000\u0001 `rm -rf x` $(false)\n=\n"),
     ],
     inUse: "new",
@@ -174,13 +174,13 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "the link is gone without a trial and the previous version is known",
-    given: [onTrial, ({ dir }) => endTrial(dir), remove((bench) => bench.files.link)],
+    given: [onTrial, ({ dir }) => endTrial(dir), remove((rig) => rig.files.link)],
     inUse: "old",
     says: /led to no program; it leads to .*1\.0\.0/,
   },
   {
     name: "the link leads nowhere and no previous version is known",
-    given: [remove((bench) => bench.files.link)],
+    given: [remove((rig) => rig.files.link)],
     inUse: "nothing",
     says: /leads to no program/,
   },
@@ -189,37 +189,37 @@ const ROWS: readonly Row[] = [
 for (const shell of await shells()) {
   for (const { name, given, inUse, starts, reason, says = /^$/ } of ROWS) {
     Deno.test(`start_guard.sh (${shell.name}) leaves the right version when ${name}`, async () => {
-      await using bench = await GuardBench.create(shell);
-      for (const step of given) await step(bench);
-      const { code, stderr, stdout } = await bench.guard();
+      await using rig = await GuardRig.create(shell);
+      for (const step of given) await step(rig);
+      const { code, stderr, stdout } = await rig.guard();
       assert.equal(code, 0, stderr);
       assert.equal(stdout, "");
       assert.match(stderr, says);
-      assert.equal(await bench.inUse(), inUse);
-      const trial = await readTrial(bench.dir);
+      assert.equal(await rig.inUse(), inUse);
+      const trial = await readTrial(rig.dir);
       assert.equal((trial as Trial | undefined)?.starts, starts);
-      const note = await readRollback(bench.dir);
+      const note = await readRollback(rig.dir);
       if (reason) assert.match(note?.reason ?? "there is no note", reason);
       else assert.equal(note, undefined);
-      if (note) assert.deepEqual([note.from, note.to], [bench.newVersion, bench.oldVersion]);
+      if (note) assert.deepEqual([note.from, note.to], [rig.newVersion, rig.oldVersion]);
     });
   }
 
   Deno.test(`start_guard.sh (${shell.name}) leaves one or the other version when it is killed at any step`, async () => {
     for (let step = 1;; step++) {
       for (const moment of ["before", "after"] as const) {
-        await using bench = await GuardBench.create(shell);
-        await onTrial(bench);
-        for (let start = 0; start < 3; start++) await started(bench);
-        await killAt(bench, step, moment);
-        const { code } = await bench.guard();
+        await using rig = await GuardRig.create(shell);
+        await onTrial(rig);
+        for (let start = 0; start < 3; start++) await started(rig);
+        await killAt(rig, step, moment);
+        const { code } = await rig.guard();
         const wasKilled = code !== 0;
-        await Deno.remove(join(bench.dir, "path"), { recursive: true });
-        assert(["old", "new"].includes(await bench.inUse()), `${moment} step ${step}`);
-        const { stderr } = await bench.guard();
-        assert.equal(await bench.inUse(), "old", `${moment} step ${step}: ${stderr}`);
-        assert.equal(await readTrial(bench.dir), undefined, `${moment} step ${step}`);
-        assert.match((await readRollback(bench.dir))?.reason ?? "none", /started 3 times/);
+        await Deno.remove(join(rig.dir, "path"), { recursive: true });
+        assert(["old", "new"].includes(await rig.inUse()), `${moment} step ${step}`);
+        const { stderr } = await rig.guard();
+        assert.equal(await rig.inUse(), "old", `${moment} step ${step}: ${stderr}`);
+        assert.equal(await readTrial(rig.dir), undefined, `${moment} step ${step}`);
+        assert.match((await readRollback(rig.dir))?.reason ?? "none", /started 3 times/);
         if (wasKilled) continue;
         assert(step > 8, `only ${step - 1} steps were found to be killed at`);
         return;
@@ -229,59 +229,59 @@ for (const shell of await shells()) {
 
   Deno.test(`start_guard.sh (${shell.name}) loses no count and no trial when it is killed while counting`, async () => {
     for (let step = 1;; step++) {
-      await using bench = await GuardBench.create(shell);
-      await onTrial(bench);
-      await killAt(bench, step, "before");
-      const { code } = await bench.guard();
-      await Deno.remove(join(bench.dir, "path"), { recursive: true });
-      const { starts } = await readTrial(bench.dir) as Trial;
+      await using rig = await GuardRig.create(shell);
+      await onTrial(rig);
+      await killAt(rig, step, "before");
+      const { code } = await rig.guard();
+      await Deno.remove(join(rig.dir, "path"), { recursive: true });
+      const { starts } = await readTrial(rig.dir) as Trial;
       assert(starts === 0 || starts === 1, `${starts}`);
-      await bench.guard();
-      assert.equal((await readTrial(bench.dir) as Trial).starts, starts + 1);
+      await rig.guard();
+      assert.equal((await readTrial(rig.dir) as Trial).starts, starts + 1);
       if (code === 0) return assert(step > 3);
     }
   });
 
   Deno.test(`start_guard.sh (${shell.name}) lets the agent start when nothing can be written`, async () => {
-    await using bench = await GuardBench.create(shell);
-    await onTrial(bench);
+    await using rig = await GuardRig.create(shell);
+    await onTrial(rig);
     // Root may write everywhere, so the programs that write fail as on a read-only file system.
     for (const name of ["mv", "ln", "rm", "sync"]) {
-      await bench.fakeProgram(name, `echo "${name}: Read-only file system" >&2; exit 1\n`);
+      await rig.fakeProgram(name, `echo "${name}: Read-only file system" >&2; exit 1\n`);
     }
     for (let start = 0; start < 5; start++) {
-      const { code, stderr } = await bench.guard();
+      const { code, stderr } = await rig.guard();
       assert.equal(code, 0);
       assert.match(stderr, /cannot count this start: .*agent-trial cannot be written/);
       assert.equal(stderr.trim().split("\n").length, 1, stderr);
-      assert.equal(await bench.inUse(), "new");
+      assert.equal(await rig.inUse(), "new");
     }
     await trialText((text) => text.replace("starts=0", "starts=3").replace("boot=", "boot=boot-1"))(
-      bench,
+      rig,
     );
-    const { code, stderr } = await bench.guard();
+    const { code, stderr } = await rig.guard();
     assert.equal(code, 0);
     assert.match(stderr, /cannot put .*1\.0\.0.* back/);
-    assert.equal(await bench.inUse(), "new");
+    assert.equal(await rig.inUse(), "new");
   });
 
   Deno.test(`start_guard.sh (${shell.name}) goes back on a full disk and tells of it afterwards`, async () => {
-    await using bench = await GuardBench.create(shell);
-    await onTrial(bench);
-    for (let start = 0; start < 3; start++) await started(bench);
+    await using rig = await GuardRig.create(shell);
+    await onTrial(rig);
+    for (let start = 0; start < 3; start++) await started(rig);
     // Full until the trial file has gone.
-    await bench.fakeProgram("cat", `[ ! -e "${bench.files.trial}" ] || exit 1\nexec /bin/cat\n`);
-    assert.equal((await bench.guard()).code, 0);
-    assert.equal(await bench.inUse(), "old");
-    assert.match((await readRollback(bench.dir))?.reason ?? "none", /started 3 times/);
+    await rig.fakeProgram("cat", `[ ! -e "${rig.files.trial}" ] || exit 1\nexec /bin/cat\n`);
+    assert.equal((await rig.guard()).code, 0);
+    assert.equal(await rig.inUse(), "old");
+    assert.match((await readRollback(rig.dir))?.reason ?? "none", /started 3 times/);
   });
 
   Deno.test(`start_guard.sh (${shell.name}) lets the agent start when its folder cannot be found`, async () => {
-    await using bench = await GuardBench.create(shell);
-    await Deno.mkdir(join(bench.dir, "else"));
-    const copy = join(bench.dir, "else", "guard");
-    await Deno.copyFile(bench.files.guard, copy);
-    await Deno.rename(join(bench.dir, "bin"), join(bench.dir, "gone"));
+    await using rig = await GuardRig.create(shell);
+    await Deno.mkdir(join(rig.dir, "else"));
+    const copy = join(rig.dir, "else", "guard");
+    await Deno.copyFile(rig.files.guard, copy);
+    await Deno.rename(join(rig.dir, "bin"), join(rig.dir, "gone"));
     const [program = "", ...options] = shell.command;
     const { code, stderr } = await new Deno.Command(program, { args: [...options, copy] }).output();
     assert.equal(code, 0);
@@ -289,43 +289,43 @@ for (const shell of await shells()) {
   });
 
   Deno.test(`start_guard.sh (${shell.name}) lets systemd come back when a trial's deadline is exceeded`, async () => {
-    await using bench = await GuardBench.create(shell);
-    const record = join(bench.dir, "calls");
+    await using rig = await GuardRig.create(shell);
+    const record = join(rig.dir, "calls");
     for (const name of ["systemd-run", "systemctl"]) {
-      await bench.fakeProgram(name, `printf '%s\\n' "${name} $*" >>"${record}"\n`);
+      await rig.fakeProgram(name, `printf '%s\\n' "${name} $*" >>"${record}"\n`);
     }
     const calls = async () => await Deno.readTextFile(record).catch(() => "");
-    await onTrial(bench);
-    await bench.guard();
+    await onTrial(rig);
+    await rig.guard();
     assert.equal(await calls(), "", "nobody runs it as a service");
-    await bench.guard([], { MACHINE_AGENT_SERVICE: "machine-agent.service" });
+    await rig.guard([], { MACHINE_AGENT_SERVICE: "machine-agent.service" });
     assert.match(
       await calls(),
       /^systemd-run .*--unit=machine-agent-trial-700 --on-active=600s -- .*machine-agent-guard --expire machine-agent\.service\n$/,
     );
-    assert.equal((await bench.guard(["--remaining"])).stdout, "600\n");
+    assert.equal((await rig.guard(["--remaining"])).stdout, "600\n");
     await Deno.remove(record);
-    await bench.guard(["--expire", "machine-agent.service"]);
+    await rig.guard(["--expire", "machine-agent.service"]);
     assert.equal(await calls(), "", "the time is not over");
-    await bench.boot("boot-1", 700);
-    await bench.guard(["--expire", "machine-agent.service"]);
+    await rig.boot("boot-1", 700);
+    await rig.guard(["--expire", "machine-agent.service"]);
     assert.equal(await calls(), "systemctl restart machine-agent.service\n");
     await Deno.remove(record);
-    await endTrial(bench.dir);
-    await bench.guard(["--expire", "machine-agent.service"]);
+    await endTrial(rig.dir);
+    await rig.guard(["--expire", "machine-agent.service"]);
     assert.equal(await calls(), "", "the version is trusted by now");
-    assert.equal((await bench.guard(["--remaining"])).stdout, "");
+    assert.equal((await rig.guard(["--remaining"])).stdout, "");
   });
 }
 
 /** Kills the guard when it calls its `step`th program, before or after that program's work. */
-async function killAt(bench: GuardBench, step: number, moment: "before" | "after"): Promise<void> {
-  const counter = join(bench.dir, "steps");
+async function killAt(rig: GuardRig, step: number, moment: "before" | "after"): Promise<void> {
+  const counter = join(rig.dir, "steps");
   // Half of a pipe is a process of its own.
-  const kill = `kill -9 "$(/bin/cat "${bench.pidFile}")" "$PPID"`;
+  const kill = `kill -9 "$(/bin/cat "${rig.pidFile}")" "$PPID"`;
   await Deno.writeTextFile(counter, "");
   for (const name of ["mv", "ln", "rm", "sync", "cat"]) {
-    await bench.fakeProgram(
+    await rig.fakeProgram(
       name,
       `printf x >>"${counter}"
 here=$(wc -c <"${counter}")

@@ -39,7 +39,7 @@ export interface GuardRun {
 }
 
 /** The agent's folder with two versions of it, the newer one in use. */
-export class GuardBench implements AsyncDisposable {
+export class GuardRig implements AsyncDisposable {
   readonly oldVersion: string;
   readonly newVersion: string;
   readonly files: ReturnType<typeof guardFiles>;
@@ -50,21 +50,21 @@ export class GuardBench implements AsyncDisposable {
     this.newVersion = join(dir, "cache", "machine-agent-1.1.0-bbbbbbbbbbbb");
   }
 
-  static async create(shell: Shell): Promise<GuardBench> {
+  static async create(shell: Shell): Promise<GuardRig> {
     // A blank in the name: every path of the scripts has to be quoted.
     const dir = await Deno.makeTempDir({ prefix: "start guard " });
-    const bench = new GuardBench(await Deno.realPath(dir), shell);
+    const rig = new GuardRig(await Deno.realPath(dir), shell);
     for (const name of ["bin", "cache", "etc", "proc/sys/kernel/random", "path"]) {
       await Deno.mkdir(join(dir, name), { recursive: true });
     }
-    for (const version of [bench.oldVersion, bench.newVersion]) {
+    for (const version of [rig.oldVersion, rig.newVersion]) {
       await Deno.writeTextFile(version, "#!/bin/sh\n", { mode: 0o755 });
     }
-    await Deno.copyFile(join(SCRIPTS, "start_guard.sh"), bench.files.guard);
-    await Deno.copyFile(join(SCRIPTS, "launcher.sh"), bench.files.launcher);
-    await Deno.symlink(bench.newVersion, bench.files.link);
-    await bench.boot("boot-1", 100);
-    return bench;
+    await Deno.copyFile(join(SCRIPTS, "start_guard.sh"), rig.files.guard);
+    await Deno.copyFile(join(SCRIPTS, "launcher.sh"), rig.files.launcher);
+    await Deno.symlink(rig.newVersion, rig.files.link);
+    await rig.boot("boot-1", 100);
+    return rig;
   }
 
   /** The host was rebooted, or time has passed. */

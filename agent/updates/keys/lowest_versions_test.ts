@@ -5,13 +5,13 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../../state/agent_state.ts";
 import { allowVersion, LowestVersions } from "./lowest_versions.ts";
 
-interface Bench {
+interface Rig {
   readonly state: AgentState;
   readonly log: MemoryLogger;
 }
 
 async function withVersions(
-  body: (open: () => LowestVersions, dir: string, bench: Bench) => Promise<void>,
+  body: (open: () => LowestVersions, dir: string, rig: Rig) => Promise<void>,
 ): Promise<void> {
   const dir = await Deno.makeTempDir();
   await Deno.mkdir(join(dir, "etc"));

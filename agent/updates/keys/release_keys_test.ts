@@ -61,7 +61,7 @@ async function signedTarget(by: Signer, change: Partial<Target> = {}): Promise<T
   };
 }
 
-function bench() {
+function rig() {
   const state = AgentState.open(":memory:");
   const log = memoryLogger();
   const clock = new FakeClock();
@@ -71,7 +71,7 @@ function bench() {
 }
 
 Deno.test("ReleaseKeys trusts the first keys of the cloud, over restarts, and no others", async () => {
-  using at = bench();
+  using at = rig();
   const [first, stranger] = [await newSigner(), await newSigner()];
   await at.open().learn([await named(first)]);
   const keys = at.open();
@@ -87,7 +87,7 @@ Deno.test("ReleaseKeys trusts the first keys of the cloud, over restarts, and no
 });
 
 Deno.test("ReleaseKeys follows a chain of keys that vouch for one another", async () => {
-  using at = bench();
+  using at = rig();
   const [a, b, c] = [await newSigner(), await newSigner(), await newSigner()];
   const keys = at.open();
   await keys.learn([await named(a)]);
@@ -97,7 +97,7 @@ Deno.test("ReleaseKeys follows a chain of keys that vouch for one another", asyn
 });
 
 Deno.test("ReleaseKeys takes no key whose voucher is false or misnamed", async () => {
-  using at = bench();
+  using at = rig();
   const [a, b] = [await newSigner(), await newSigner()];
   const keys = at.open();
   await keys.learn([await named(a)]);
@@ -121,7 +121,7 @@ Deno.test("ReleaseKeys takes no key whose voucher is false or misnamed", async (
 });
 
 Deno.test("ReleaseKeys of the defaults file count in place of the cloud's first ones", async () => {
-  using at = bench();
+  using at = rig();
   const [own, fromCloud, next] = [await newSigner(), await newSigner(), await newSigner()];
   await at.open().learn([await named(fromCloud)]);
   const keys = at.open([own.publicKey.toHex()]);
@@ -141,7 +141,7 @@ Deno.test("ReleaseKeys of the defaults file count in place of the cloud's first 
 });
 
 Deno.test("ReleaseKeys problemOf() refuses a target whose facts are not the signed ones", async () => {
-  using at = bench();
+  using at = rig();
   const signer = await newSigner();
   const keys = at.open();
   await keys.learn([await named(signer)]);
@@ -164,7 +164,7 @@ const unsigned: Target = { version: "1.2.3", url: "https://x/y", sha256: "" };
 const address: Target = { version: "customURL", url: "file:///x", sha256: "" };
 
 Deno.test("ReleaseKeys problemOf() wants a signature except where there is none to be had", async () => {
-  using at = bench();
+  using at = rig();
   const keys = at.open();
   assert.equal(await keys.problemOf("machine-server", unsigned), undefined, "no key is known");
   await keys.learn([await named(await newSigner())]);
@@ -174,7 +174,7 @@ Deno.test("ReleaseKeys problemOf() wants a signature except where there is none 
 });
 
 Deno.test("ReleaseKeys problemOf() lets nothing unsigned pass with keys of the defaults file", async () => {
-  using at = bench();
+  using at = rig();
   const own = await newSigner();
   const keys = at.open([own.publicKey.toHex()]);
   assert.equal(keys.arePinned, true);
@@ -189,7 +189,7 @@ Deno.test("ReleaseKeys problemOf() lets nothing unsigned pass with keys of the d
 });
 
 Deno.test("ReleaseKeys trusts nobody while the defaults file cannot be read", async () => {
-  using at = bench();
+  using at = rig();
   const [own, stranger] = [await newSigner(), await newSigner()];
   await at.open().learn([await named(own)]);
   const keys = new ReleaseKeys({ ...at.options, fromDefaults: undefined });

@@ -10,7 +10,7 @@ import { FakeCloud, settle } from "../../testing.ts";
 import { Watched } from "../../../shared/workers/watched.ts";
 import { type Targets, TargetsPoll } from "./targets_poll.ts";
 
-function bench() {
+function rig() {
   const cloud = new FakeCloud();
   const clock = new FakeClock();
   const log = memoryLogger();
@@ -83,7 +83,7 @@ function bench() {
 const sha = new Uint8Array([1, 255]);
 
 Deno.test("TargetsPoll gives what the cloud names, with all that is known of it", async () => {
-  await using at = bench();
+  await using at = rig();
   at.cloud.targets = {
     keys: [{ id: "k1" }],
     server: {
@@ -120,7 +120,7 @@ Deno.test("TargetsPoll gives what the cloud names, with all that is known of it"
 });
 
 Deno.test("TargetsPoll passes on why there is no target, and refuses what is not right", async () => {
-  await using at = bench();
+  await using at = rig();
   at.refused.set("1.0.1", "the signature is wrong");
   at.cloud.targets = {
     server: { problem: "there is no machine-server 9.9.9" },
@@ -134,7 +134,7 @@ Deno.test("TargetsPoll passes on why there is no target, and refuses what is not
 });
 
 Deno.test("TargetsPoll asks when the settings change, and each minute", async () => {
-  await using at = bench();
+  await using at = rig();
   at.cloud.targets = {};
   at.start();
   await at.pass(0);
@@ -149,7 +149,7 @@ Deno.test("TargetsPoll asks when the settings change, and each minute", async ()
 });
 
 Deno.test("TargetsPoll takes the settings of a cloud that knows no targets", async () => {
-  await using at = bench();
+  await using at = rig();
   at.start();
   await at.pass(0);
   const named = (url: string): Targets => ({
@@ -171,7 +171,7 @@ Deno.test("TargetsPoll takes the settings of a cloud that knows no targets", asy
 });
 
 Deno.test("TargetsPoll leaves everything as it is while the cloud is away", async () => {
-  await using at = bench();
+  await using at = rig();
   at.answered.value = false;
   at.start();
   await at.pass(60_000);
@@ -188,7 +188,7 @@ Deno.test("TargetsPoll leaves everything as it is while the cloud is away", asyn
 });
 
 Deno.test("TargetsPoll asks the same of what settings name as of what the cloud signs", async () => {
-  await using at = bench();
+  await using at = rig();
   at.refused.set("customURL", "it is not signed");
   at.start();
   await at.pass(0);

@@ -12,7 +12,7 @@ import type { UpdateEvent } from "./update_machine.ts";
 const at = new Date("2026-01-02T03:04:05Z");
 
 /** The agent's folder, as the process of one of its versions sees it. */
-class SlotBench implements AsyncDisposable {
+class SlotRig implements AsyncDisposable {
   readonly a: string;
   readonly b: string;
   readonly restarts: string[] = [];
@@ -24,13 +24,13 @@ class SlotBench implements AsyncDisposable {
     this.#state = AgentState.open(join(dir, "agent.db"));
   }
 
-  static async create(): Promise<SlotBench> {
+  static async create(): Promise<SlotRig> {
     const dir = await Deno.makeTempDir({ prefix: "agent-slot-" });
     for (const name of ["bin", "cache", "etc"]) await Deno.mkdir(join(dir, name));
-    const bench = new SlotBench(dir);
-    for (const path of [bench.a, bench.b]) await Deno.writeTextFile(path, "", { mode: 0o755 });
-    await bench.link.turn(bench.a);
-    return bench;
+    const rig = new SlotRig(dir);
+    for (const path of [rig.a, rig.b]) await Deno.writeTextFile(path, "", { mode: 0o755 });
+    await rig.link.turn(rig.a);
+    return rig;
   }
 
   get link() {
@@ -75,122 +75,122 @@ class SlotBench implements AsyncDisposable {
   }
 }
 
-function test(name: string, body: (bench: SlotBench) => Promise<void>): void {
+function test(name: string, body: (rig: SlotRig) => Promise<void>): void {
   Deno.test({
     name,
     ignore: Deno.build.os === "windows",
     fn: async () => {
-      await using bench = await SlotBench.create();
-      await body(bench);
+      await using rig = await SlotRig.create();
+      await body(rig);
     },
   });
 }
 
 const types = (events: readonly UpdateEvent[]) => events.map(({ type }) => type);
 
-test("AgentSlot swap() leaves all that the guard needs, then asks for the restart", async (bench) => {
-  const slot = bench.slot("a");
-  const { candidate } = bench;
-  await slot.swap(candidate, versionOf(bench.a));
-  assert.equal(await bench.link.read(), bench.b);
-  const trial = await readTrial(bench.dir);
+test("AgentSlot swap() leaves all that the guard needs, then asks for the restart", async (rig) => {
+  const slot = rig.slot("a");
+  const { candidate } = rig;
+  await slot.swap(candidate, versionOf(rig.a));
+  assert.equal(await rig.link.read(), rig.b);
+  const trial = await readTrial(rig.dir);
   assert(typeof trial === "object");
-  assert.deepEqual([trial.trial, trial.previous, trial.starts], [bench.b, bench.a, 0]);
-  assert.equal(await Deno.readLink(join(bench.dir, "bin", "machine-agent-previous")), bench.a);
-  assert.equal((await Deno.stat(join(bench.dir, "agent.db.before-1.1.0"))).isFile, true);
+  assert.deepEqual([trial.trial, trial.previous, trial.starts], [rig.b, rig.a, 0]);
+  assert.equal(await Deno.readLink(join(rig.dir, "bin", "machine-agent-previous")), rig.a);
+  assert.equal((await Deno.stat(join(rig.dir, "agent.db.before-1.1.0"))).isFile, true);
   assert.equal(slot.beginTrial(candidate), "elsewhere");
-  assert.deepEqual(bench.restarts, ["machine-agent 1.1.0 is tried"]);
-  assert.equal(bench.slot("b").beginTrial(candidate), "here");
+  assert.deepEqual(rig.restarts, ["machine-agent 1.1.0 is tried"]);
+  assert.equal(rig.slot("b").beginTrial(candidate), "here");
 });
 
-test("AgentSlot swap() does nothing while it is not known what runs", async (bench) => {
-  await assert.rejects(bench.slot(undefined).swap(bench.candidate, undefined), /not known/);
-  assert.equal(await bench.link.read(), bench.a);
+test("AgentSlot swap() does nothing while it is not known what runs", async (rig) => {
+  await assert.rejects(rig.slot(undefined).swap(rig.candidate, undefined), /not known/);
+  assert.equal(await rig.link.read(), rig.a);
 });
 
-test("AgentSlot resume() goes back to before when the swap was cut short", async (bench) => {
-  await beginTrial(bench.dir, { trial: bench.b, previous: bench.a });
-  const swapping = { kind: "swapping", candidate: bench.candidate, cloudBefore: true } as const;
-  assert.deepEqual(types(await bench.slot("a").resume(bench.record(swapping))), ["resumed"]);
-  assert.equal(await readTrial(bench.dir), undefined);
-  assert.equal(await bench.link.read(), bench.a);
+test("AgentSlot resume() goes back to before when the swap was cut short", async (rig) => {
+  await beginTrial(rig.dir, { trial: rig.b, previous: rig.a });
+  const swapping = { kind: "swapping", candidate: rig.candidate, cloudBefore: true } as const;
+  assert.deepEqual(types(await rig.slot("a").resume(rig.record(swapping))), ["resumed"]);
+  assert.equal(await readTrial(rig.dir), undefined);
+  assert.equal(await rig.link.read(), rig.a);
 });
 
-test("AgentSlot resume() takes up the trial when the new agent was started", async (bench) => {
-  await bench.slot("a").swap(bench.candidate, versionOf(bench.a));
-  const swapping = { kind: "swapping", candidate: bench.candidate, cloudBefore: true } as const;
-  assert.deepEqual(types(await bench.slot("b").resume(bench.record(swapping))), ["swapped"]);
-  assert.deepEqual(types(await bench.slot("b").resume(bench.record(bench.trial))), []);
-  assert(await readTrial(bench.dir), "the guard goes on watching");
+test("AgentSlot resume() takes up the trial when the new agent was started", async (rig) => {
+  await rig.slot("a").swap(rig.candidate, versionOf(rig.a));
+  const swapping = { kind: "swapping", candidate: rig.candidate, cloudBefore: true } as const;
+  assert.deepEqual(types(await rig.slot("b").resume(rig.record(swapping))), ["swapped"]);
+  assert.deepEqual(types(await rig.slot("b").resume(rig.record(rig.trial))), []);
+  assert(await readTrial(rig.dir), "the guard goes on watching");
 });
 
-test("AgentSlot resume() tells what the guard has written, whatever the record says", async (bench) => {
-  const { candidate } = bench;
+test("AgentSlot resume() tells what the guard has written, whatever the record says", async (rig) => {
+  const { candidate } = rig;
   const states: UpdateState[] = [
     { kind: "idle" },
     { kind: "swapping", candidate, cloudBefore: true },
-    bench.trial,
+    rig.trial,
     { kind: "committing", candidate },
     { kind: "rolling-back", candidate, reason: "x" },
   ];
-  await writeRollback(bench.dir, { from: bench.b, to: bench.a, reason: "it crashed", at });
+  await writeRollback(rig.dir, { from: rig.b, to: rig.a, reason: "it crashed", at });
   for (const state of states) {
-    const events = await bench.slot("a").resume(bench.record(state));
-    assert.deepEqual(events, [{ type: "was-rolled-back", path: bench.b, reason: "it crashed" }]);
+    const events = await rig.slot("a").resume(rig.record(state));
+    assert.deepEqual(events, [{ type: "was-rolled-back", path: rig.b, reason: "it crashed" }]);
   }
   // Cut off between the note and the link: the new agent runs on, and continues with its way back.
   const rollingBack = { kind: "rolling-back", candidate, reason: "x" } as const;
-  assert.deepEqual(await bench.slot("b").resume(bench.record(rollingBack)), []);
+  assert.deepEqual(await rig.slot("b").resume(rig.record(rollingBack)), []);
 });
 
-test("AgentSlot resume() marks a version bad that somebody replaced without a word", async (bench) => {
-  const { candidate } = bench;
-  for (const state of [bench.trial, { kind: "committing", candidate } as const]) {
-    const events = await bench.slot("a").resume(bench.record(state));
+test("AgentSlot resume() marks a version bad that somebody replaced without a word", async (rig) => {
+  const { candidate } = rig;
+  for (const state of [rig.trial, { kind: "committing", candidate } as const]) {
+    const events = await rig.slot("a").resume(rig.record(state));
     assert.deepEqual(types(events), ["was-rolled-back"]);
   }
 });
 
-test("AgentSlot resume() adopts an agent that was installed by hand", async (bench) => {
-  const events = await bench.slot("b").resume(bench.record({ kind: "idle" }));
+test("AgentSlot resume() adopts an agent that was installed by hand", async (rig) => {
+  const events = await rig.slot("b").resume(rig.record({ kind: "idle" }));
   assert.deepEqual(events, [{
     type: "adopted",
-    installed: { ...versionOf(bench.b), version: "1.1.0" },
+    installed: { ...versionOf(rig.b), version: "1.1.0" },
   }]);
-  assert.deepEqual(await bench.slot("a").resume(bench.record({ kind: "idle" })), []);
+  assert.deepEqual(await rig.slot("a").resume(rig.record({ kind: "idle" })), []);
 });
 
-test("AgentSlot resume() finds a trial of which the record was lost", async (bench) => {
-  await bench.slot("a").swap(bench.candidate, versionOf(bench.a));
-  const events = await bench.slot("b").resume(newRecord(versionOf(bench.b), at));
+test("AgentSlot resume() finds a trial of which the record was lost", async (rig) => {
+  await rig.slot("a").swap(rig.candidate, versionOf(rig.a));
+  const events = await rig.slot("b").resume(newRecord(versionOf(rig.b), at));
   assert.deepEqual(types(events), ["on-trial"]);
   assert(events[0]?.type === "on-trial");
-  assert.equal(events[0].previous.path, bench.a);
+  assert.equal(events[0].previous.path, rig.a);
 });
 
-test("AgentSlot resume() ends a trial that was never begun", async (bench) => {
-  await beginTrial(bench.dir, { trial: bench.b, previous: bench.a });
-  assert.deepEqual(await bench.slot("a").resume(bench.record({ kind: "idle" })), []);
-  assert.equal(await readTrial(bench.dir), undefined);
+test("AgentSlot resume() ends a trial that was never begun", async (rig) => {
+  await beginTrial(rig.dir, { trial: rig.b, previous: rig.a });
+  assert.deepEqual(await rig.slot("a").resume(rig.record({ kind: "idle" })), []);
+  assert.equal(await readTrial(rig.dir), undefined);
 });
 
-test("AgentSlot commit() ends the guard's watch and drops the copy", async (bench) => {
-  await bench.slot("a").swap(bench.candidate, versionOf(bench.a));
-  await bench.slot("b").commit();
-  await bench.slot("b").commit();
-  assert.equal(await readTrial(bench.dir), undefined);
-  await assert.rejects(Deno.stat(join(bench.dir, "agent.db.before-1.1.0")));
-  assert.equal(await bench.link.read(), bench.b);
+test("AgentSlot commit() ends the guard's watch and drops the copy", async (rig) => {
+  await rig.slot("a").swap(rig.candidate, versionOf(rig.a));
+  await rig.slot("b").commit();
+  await rig.slot("b").commit();
+  assert.equal(await readTrial(rig.dir), undefined);
+  await assert.rejects(Deno.stat(join(rig.dir, "agent.db.before-1.1.0")));
+  assert.equal(await rig.link.read(), rig.b);
 });
 
-test("AgentSlot leaveTrial() takes back the start that the guard counted", async (bench) => {
-  await bench.slot("a").swap(bench.candidate, versionOf(bench.a));
-  const path = join(bench.dir, "etc", "agent-trial");
+test("AgentSlot leaveTrial() takes back the start that the guard counted", async (rig) => {
+  await rig.slot("a").swap(rig.candidate, versionOf(rig.a));
+  const path = join(rig.dir, "etc", "agent-trial");
   const counted = (await Deno.readTextFile(path)).replace("starts=0", "starts=1");
   await Deno.writeTextFile(path, counted);
-  await bench.slot("b").leaveTrial();
-  const trial = await readTrial(bench.dir);
+  await rig.slot("b").leaveTrial();
+  const trial = await readTrial(rig.dir);
   assert(typeof trial === "object" && trial.starts === 0);
-  await endTrial(bench.dir);
-  await bench.slot("b").leaveTrial();
+  await endTrial(rig.dir);
+  await rig.slot("b").leaveTrial();
 });

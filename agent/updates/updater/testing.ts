@@ -107,7 +107,7 @@ export const release = (version: string): Target => ({
 });
 
 /** One program, its updater, and all that it asks. */
-export class UpdaterBench implements AsyncDisposable {
+export class UpdaterRig implements AsyncDisposable {
   readonly clock: FakeClock;
   readonly slot: FakeSlot;
   readonly log = memoryLogger();

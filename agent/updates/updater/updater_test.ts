@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { release, UpdaterBench } from "./testing.ts";
+import { release, UpdaterRig } from "./testing.ts";
 import { Turns } from "./turns.ts";
 
 /** As the downloader's: the file itself is wrong. */
@@ -14,7 +14,7 @@ const forever = (_: unknown, signal: AbortSignal) =>
   });
 
 Deno.test("Updater commits a version after a minute of health", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.updater.setTarget(release("1.1.0"));
   await at.pass(0);
   const { state, installed, previous, trialUntil } = at.updater.snapshot();
@@ -31,7 +31,7 @@ Deno.test("Updater commits a version after a minute of health", async () => {
 });
 
 Deno.test("Updater wants the health without a gap", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.updater.setTarget(release("1.1.0"));
   await at.pass(50_000);
   at.slot.health = { is: "not yet", why: "no answer" };
@@ -45,7 +45,7 @@ Deno.test("Updater wants the health without a gap", async () => {
 });
 
 Deno.test("Updater marks a version bad that is not healthy for five minutes", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.slot.health = { is: "not yet", why: "the cloud is not reached" };
   at.updater.setTarget(release("1.1.0"));
   await at.pass(299_000);
@@ -57,7 +57,7 @@ Deno.test("Updater marks a version bad that is not healthy for five minutes", as
 });
 
 Deno.test("Updater holds the deadline while the version has no part in it", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.slot.health = { is: "not yet", why: "machine-server is disabled", isPaused: true };
   at.updater.setTarget(release("1.1.0"));
   await at.pass(3_600_000);
@@ -68,7 +68,7 @@ Deno.test("Updater holds the deadline while the version has no part in it", asyn
 });
 
 Deno.test("Updater marks a version bad at once that will not become healthy", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.slot.health = { is: "no", why: "its workers fail" };
   at.updater.setTarget(release("1.1.0"));
   await at.pass(1_000);
@@ -76,7 +76,7 @@ Deno.test("Updater marks a version bad at once that will not become healthy", as
 });
 
 Deno.test("Updater marks a version bad after three failed starts, however slowly they come", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.slot.health = { is: "not yet", why: "it starts", isPaused: true };
   at.updater.setTarget(release("1.1.0"));
   await at.pass(0);
@@ -91,7 +91,7 @@ Deno.test("Updater marks a version bad after three failed starts, however slowly
 });
 
 Deno.test("Updater measures by the clock that nobody sets", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.updater.setTarget(release("1.1.0"));
   await at.pass(10_000);
   at.clock.setNow("2036-01-01T00:00:00Z");
@@ -105,7 +105,7 @@ Deno.test("Updater measures by the clock that nobody sets", async () => {
 });
 
 Deno.test("Updater waits for the window and says why, and since when", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   const since = new Date("2026-01-02T03:00:00Z");
   at.permission = { allowed: false, why: "the sensor says no", since };
   at.updater.setTarget(release("1.1.0"));
@@ -120,7 +120,7 @@ Deno.test("Updater waits for the window and says why, and since when", async () 
 });
 
 Deno.test("Updater goes on as soon as the window opens", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.permission = { allowed: false, why: "no", since: new Date(0) };
   at.updater.setTarget(release("1.1.0"));
   await at.pass(0);
@@ -132,7 +132,7 @@ Deno.test("Updater goes on as soon as the window opens", async () => {
 });
 
 Deno.test("Updater force() opens the window once", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.permission = { allowed: false, why: "no", since: new Date(0) };
   at.updater.setTarget(release("1.1.0"));
   await at.pass(10_000);
@@ -145,7 +145,7 @@ Deno.test("Updater force() opens the window once", async () => {
 });
 
 Deno.test("Updater asks for a first version, too: something else may run", async () => {
-  await using at = new UpdaterBench({ installed: "" });
+  await using at = new UpdaterRig({ installed: "" });
   at.permission = { allowed: false, why: "no", since: new Date(0) };
   at.updater.setTarget(release("1.0.0"));
   await at.pass(61_000);
@@ -157,7 +157,7 @@ Deno.test("Updater asks for a first version, too: something else may run", async
 
 for (const failures of [0, 1]) {
   Deno.test(`Updater asks while a first version is on trial after ${failures} failed starts`, async () => {
-    await using at = new UpdaterBench({ installed: "" });
+    await using at = new UpdaterRig({ installed: "" });
     at.updater.setTarget(release("1.0.0"));
     await at.pass(0);
     at.slot.failed = { count: failures, reason: "it exited with code 1" };
@@ -176,7 +176,7 @@ for (const failures of [0, 1]) {
 }
 
 Deno.test("Updater reports when a version was trusted, and when one was marked bad", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.updater.setTarget(release("1.1.0"));
   await at.pass(50_000);
   assert.equal(at.settled, 0);
@@ -189,7 +189,7 @@ Deno.test("Updater reports when a version was trusted, and when one was marked b
 });
 
 Deno.test("Updater gives up a download that is not wanted any more", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   const aborted: string[] = [];
   at.download = (wanted, signal) => {
     signal.addEventListener("abort", () => aborted.push(wanted.version), { once: true });
@@ -208,7 +208,7 @@ Deno.test("Updater gives up a download that is not wanted any more", async () =>
 });
 
 Deno.test("Updater takes the newest link to the same content", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   let failures = 1;
   at.download = () => failures-- > 0 ? Promise.reject(new Error("expired")) : Promise.resolve();
   at.updater.setTarget(release("1.1.0"));
@@ -221,7 +221,7 @@ Deno.test("Updater takes the newest link to the same content", async () => {
 });
 
 Deno.test("Updater tries what was refused again, later and later", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.download = () => Promise.reject(new Refused("wrong hash"));
   at.updater.setTarget(release("1.1.0"));
   await at.pass(0);
@@ -236,7 +236,7 @@ Deno.test("Updater tries what was refused again, later and later", async () => {
 });
 
 Deno.test("Updater keeps the old version when it cannot be exchanged, and tries again", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.slot.swapFailure = "the disk is full";
   at.updater.setTarget(release("1.1.0"));
   await at.pass(0);
@@ -251,7 +251,7 @@ Deno.test("Updater keeps the old version when it cannot be exchanged, and tries 
 });
 
 Deno.test("Updater makes no step forward that the disk does not take", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.permission = { allowed: false, why: "no", since: new Date(0) };
   at.updater.setTarget(release("1.1.0"));
   await at.pass(1_000);
@@ -266,7 +266,7 @@ Deno.test("Updater makes no step forward that the disk does not take", async () 
 });
 
 Deno.test("Updater goes back without the disk, and writes it down when it can", async () => {
-  await using at = new UpdaterBench();
+  await using at = new UpdaterRig();
   at.updater.setTarget(release("1.1.0"));
   await at.pass(1_000);
   at.diskFailure = "the disk is full";
@@ -283,12 +283,12 @@ Deno.test("Updater goes on where the last run of the agent ended", async () => {
   const disk = new Map<string, string>();
   const clock = new FakeClock();
   {
-    await using at = new UpdaterBench({ disk, clock });
+    await using at = new UpdaterRig({ disk, clock });
     at.updater.setTarget(release("1.1.0"));
     await at.pass(46_000);
     assert.equal(at.state, "trial");
   }
-  await using again = new UpdaterBench({ disk, clock });
+  await using again = new UpdaterRig({ disk, clock });
   await again.pass(14_000);
   assert.equal(again.state, "trial");
   assert.deepEqual(again.slot.steps, ["run 1.1.0"], "and not the one before");
@@ -300,8 +300,8 @@ Deno.test("Updater goes on where the last run of the agent ended", async () => {
 Deno.test("Updater lets the agent go first, and only one be on trial", async () => {
   const turns = new Turns();
   const clock = new FakeClock();
-  await using server = new UpdaterBench({ turns, clock });
-  await using agent = new UpdaterBench({ turns, clock, program: "machine-agent" });
+  await using server = new UpdaterRig({ turns, clock });
+  await using agent = new UpdaterRig({ turns, clock, program: "machine-agent" });
   agent.permission = { allowed: false, why: "no", since: new Date(0) };
   agent.updater.setTarget(release("2.0.0"));
   server.updater.setTarget(release("1.1.0"));
@@ -331,15 +331,15 @@ Deno.test("Updater waits until it is known how far the agent's update was", asyn
   const disk = new Map<string, string>();
   const agents = { clock, disk, program: "machine-agent" } as const;
   {
-    await using agent = new UpdaterBench(agents);
+    await using agent = new UpdaterRig(agents);
     agent.updater.setTarget(release("2.0.0"));
     await agent.pass(10_000);
     assert.equal(agent.state, "trial");
   }
   const turns = new Turns();
   const read = Promise.withResolvers<void>();
-  await using server = new UpdaterBench({ turns, clock, disk });
-  await using agent = new UpdaterBench({ ...agents, turns, isRead: read.promise });
+  await using server = new UpdaterRig({ turns, clock, disk });
+  await using agent = new UpdaterRig({ ...agents, turns, isRead: read.promise });
   server.updater.setTarget(release("1.1.0"));
   await server.pass(20_000);
   assert.deepEqual(
@@ -356,8 +356,8 @@ Deno.test("Updater waits until it is known how far the agent's update was", asyn
 Deno.test("Updater does not wait for an agent's update that does not come on", async () => {
   const turns = new Turns();
   const clock = new FakeClock();
-  await using server = new UpdaterBench({ turns, clock });
-  await using agent = new UpdaterBench({ turns, clock, program: "machine-agent" });
+  await using server = new UpdaterRig({ turns, clock });
+  await using agent = new UpdaterRig({ turns, clock, program: "machine-agent" });
   agent.download = forever;
   agent.updater.setTarget(release("2.0.0"));
   server.updater.setTarget(release("1.1.0"));
@@ -373,7 +373,7 @@ Deno.test("Updater does not wait for an agent's update that does not come on", a
 });
 
 Deno.test("Updater asks an address without a hash now and then what it gives", async () => {
-  await using at = new UpdaterBench({ installed: "" });
+  await using at = new UpdaterRig({ installed: "" });
   at.updater.setTarget({ version: "customURL", url: "http://x/y", sha256: "" });
   await at.pass(61_000);
   assert.equal(at.state, "idle");
@@ -384,7 +384,7 @@ Deno.test("Updater asks an address without a hash now and then what it gives", a
 });
 
 Deno.test("Updater tells what is missing once when there is nothing to run", async () => {
-  await using at = new UpdaterBench({ installed: "" });
+  await using at = new UpdaterRig({ installed: "" });
   at.updater.setTarget(undefined);
   await at.pass(60_000);
   const told = at.log.messages("error").filter((text) => text.includes("names no machine-server"));
@@ -394,13 +394,13 @@ Deno.test("Updater tells what is missing once when there is nothing to run", asy
 Deno.test("Updater installs nothing that the rules refuse, also what was ready before them", async () => {
   const disk = new Map<string, string>();
   {
-    await using before = new UpdaterBench({ disk });
+    await using before = new UpdaterRig({ disk });
     before.permission = { allowed: false, why: "the line runs", since: before.clock.now() };
     before.updater.setTarget(release("1.1.0"));
     await before.pass(0);
     assert.equal(before.state, "waiting");
   }
-  await using at = new UpdaterBench({ disk });
+  await using at = new UpdaterRig({ disk });
   at.objection = "it is not signed";
   await at.pass(60_000);
   assert.deepEqual([at.state, at.updater.snapshot().error], ["failed", "it is not signed"]);

@@ -9,7 +9,7 @@ import { type DataFolder, openDataFolder } from "../../storage/data_folder/data_
 import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { codeOf, stepAt } from "../second_factor/totp.ts";
-import { FakeIssuer } from "./issuer_testing.ts";
+import { FakeIssuer } from "./fake_issuer.ts";
 import type { SingleSignOnSettings } from "./settings.ts";
 
 const PASSWORD = "correct horse battery";

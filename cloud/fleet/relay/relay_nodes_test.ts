@@ -6,7 +6,7 @@ import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signal
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { createDataChannelTransport } from "../../../shared/rpc/data_channel/transport.ts";
 import { callPeer } from "../../../shared/rtc/signaling/caller.ts";
-import { FakePeers } from "../../../shared/rtc/signaling/signaling_testing.ts";
+import { FakePeers } from "../../../shared/rtc/signaling/fake_peers.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import { apiKey, failure, type TestCloud } from "../../serve/cloud_testing.ts";
 import { DEADLINE, Pair } from "../../serve/pair_testing.ts";

@@ -8,7 +8,7 @@ import { SignalingService } from "../../../shared/gen/proto/rpc/webrtc/v1/signal
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { createDataChannelTransport } from "../../../shared/rpc/data_channel/transport.ts";
 import { callPeer } from "../../../shared/rtc/signaling/caller.ts";
-import { FakePeers } from "../../../shared/rtc/signaling/signaling_testing.ts";
+import { FakePeers } from "../../../shared/rtc/signaling/fake_peers.ts";
 import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
 import {
   apiKey,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
-import { TestReceiver } from "../../triggers/delivery/receiver_testing.ts";
+import { FakeReceiver } from "../../triggers/delivery/fake_receiver.ts";
 import { bootstrapFolder } from "../bootstrap/bootstrap_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { startCloud } from "../../serve/cloud.ts";
@@ -41,7 +41,7 @@ Deno.test("trigger set says what of a trigger is not sent", async () => {
 });
 
 Deno.test("trigger set, list, test, deliveries, replay, secret and delete work beside a cloud", async () => {
-  await using receiver = TestReceiver.start((_, count) =>
+  await using receiver = FakeReceiver.start((_, count) =>
     new Response(null, { status: count === 1 ? 200 : 404 })
   );
   await using cloud = await TestCloud.open({ notifications: { allowPrivateWebhooks: true } });
@@ -151,7 +151,7 @@ Deno.test("trigger commands say what is wrong", async () => {
 });
 
 Deno.test("trigger commands work over the network", async () => {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-trigger-" });
   const made = await bootstrapFolder(dataDir);
   const cloud = await startCloud({

@@ -9,7 +9,7 @@ import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { SteadyTime } from "../../storage/steady_time/steady_time.ts";
-import { TestMailServer } from "../../triggers/mail/mail_server_testing.ts";
+import { FakeMailServer } from "../../triggers/mail/fake_mail_server.ts";
 import type { Finding } from "./check.ts";
 import type { ArchivedFiles } from "../../storage/postgres/inspect.ts";
 import { checkArchive } from "./archive_checks.ts";
@@ -215,7 +215,7 @@ Deno.test("examine() says when the authority of the machines ends", () =>
 
 Deno.test("examine() tries the mail server and the public URL", () =>
   withFolder(async (dataDir) => {
-    await using mail = await TestMailServer.start();
+    await using mail = await FakeMailServer.start();
     await using web = Deno.serve(
       { port: 0, hostname: "127.0.0.1", onListen: () => undefined },
       ({ url }) => new Response("{}", { status: url.endsWith("/healthz") ? 200 : 404 }),

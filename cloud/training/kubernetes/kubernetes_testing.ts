@@ -8,7 +8,7 @@ import type { RunLimits } from "../runs/limits.ts";
 import type { TrainingTask } from "../runs/runner.ts";
 import { OBEDIENT, RunnerRig, type StartedRun } from "../runs/scripts_testing.ts";
 import { ApiAccess } from "./api_access.ts";
-import { type ApiServerOptions, NAMESPACE, TestApiServer } from "./api_server_testing.ts";
+import { type ApiServerOptions, FakeApiServer, NAMESPACE } from "./fake_api_server.ts";
 import type { KubernetesResources } from "./job_objects.ts";
 import { KubernetesApi } from "./kubernetes_api.ts";
 import { KubernetesCluster } from "./kubernetes_cluster.ts";
@@ -36,7 +36,7 @@ export class KubernetesRig implements AsyncDisposable {
   readonly exchange: RunExchange;
   readonly #cloud: Deno.HttpServer<Deno.NetAddr>;
 
-  private constructor(readonly rig: RunnerRig, readonly server: TestApiServer) {
+  private constructor(readonly rig: RunnerRig, readonly server: FakeApiServer) {
     this.exchange = new RunExchange(rig.log);
     this.#cloud = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
       const [, , jobId = "", file = ""] = new URL(request.url).pathname.split("/");
@@ -55,7 +55,7 @@ export class KubernetesRig implements AsyncDisposable {
 
   static async open(options: ApiServerOptions = {}): Promise<KubernetesRig> {
     const variables = { PIP_NO_INDEX: "1", ...options.variables };
-    const server = await TestApiServer.start({ ...options, variables });
+    const server = await FakeApiServer.start({ ...options, variables });
     return new KubernetesRig(await RunnerRig.open(), server);
   }
 

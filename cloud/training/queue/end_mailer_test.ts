@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { TestMailServer } from "../../triggers/mail/mail_server_testing.ts";
+import { FakeMailServer } from "../../triggers/mail/fake_mail_server.ts";
 import { TrainingCloud } from "../../serve/training_testing.ts";
 import { writeOwners } from "../../triggers/rules/owners.ts";
 import { fails, FakeRunner } from "./queue_testing.ts";
@@ -14,7 +14,7 @@ async function withOwners(it: TrainingCloud, emails: readonly string[]): Promise
 }
 
 Deno.test("EndMailer tells the owners of the organisation that a job has ended, once each", async () => {
-  await using server = await TestMailServer.start();
+  await using server = await FakeMailServer.start();
   const runner = new FakeRunner();
   await using it = await TrainingCloud.open({
     training: { runner },
@@ -42,7 +42,7 @@ Deno.test("EndMailer tells the owners of the organisation that a job has ended, 
 });
 
 Deno.test("EndMailer leaves the job alone when the mail is refused, and says so in its log", async () => {
-  await using server = await TestMailServer.start({
+  await using server = await FakeMailServer.start({
     onRcptTo: (_address, _session, callback) => callback(new Error("nobody here")),
   });
   await using it = await TrainingCloud.open({

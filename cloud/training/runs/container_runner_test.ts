@@ -7,7 +7,7 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { type ImageListError, readImages, USUAL_IMAGES } from "./container_images.ts";
 import { ContainerRunner, type ContainerRunnerOptions } from "./container_runner.ts";
-import { callsIn, containersIn, writeTestEngine } from "./engine_testing.ts";
+import { callsIn, containersIn, writeFakeEngine } from "./fake_engine.ts";
 import { OBEDIENT, RunnerRig, scriptOf } from "./scripts_testing.ts";
 
 const DEADLINE = { deadlineMs: 60_000 };
@@ -26,7 +26,7 @@ function test(
     fn: async () => {
       await using rig = await RunnerRig.open();
       const engine = join(rig.dataDir, "engine");
-      const program = await writeTestEngine(engine);
+      const program = await writeFakeEngine(engine);
       await fn(rig, engine, (options = {}) =>
         new ContainerRunner({
           ...{ dataDir: rig.dataDir, engine: "podman", program, images: USUAL_IMAGES },

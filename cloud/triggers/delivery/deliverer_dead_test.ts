@@ -5,7 +5,7 @@ import { Deliverer } from "./deliverer.ts";
 import { DELIVERY_LIMITS, SLOW_AFTER_MS } from "./delivery_queues.ts";
 import type { DeliveryStore } from "./delivery_store.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
-import { MemoryDeliveryStore } from "./memory_store_testing.ts";
+import { FakeDeliveryStore } from "./fake_delivery_store.ts";
 
 /**
  * Store, endpoints and clock answer within the turn of the event loop: what follows from what was
@@ -16,7 +16,7 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 /** A deliverer under a clock of its own; endpoints called `dead…` never answer. */
 class DeadRig implements AsyncDisposable {
   readonly clock = new FakeClock();
-  readonly store = new MemoryDeliveryStore();
+  readonly store = new FakeDeliveryStore();
   readonly sent: string[] = [];
   readonly #hanging: PromiseWithResolvers<AttemptOutcome>[] = [];
   readonly deliverer = new Deliverer({

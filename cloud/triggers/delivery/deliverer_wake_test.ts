@@ -3,7 +3,7 @@ import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { Deliverer } from "./deliverer.ts";
 import type { DeliveryStore } from "./delivery_store.ts";
-import { MemoryDeliveryStore } from "./memory_store_testing.ts";
+import { FakeDeliveryStore } from "./fake_delivery_store.ts";
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
@@ -11,7 +11,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 for (const what of ["is posted", "ends"]) {
   Deno.test(`Deliverer misses nothing that ${what} while it is about to rest`, async () => {
     for (let steps = 0; steps < 40; steps++) {
-      const store = new MemoryDeliveryStore();
+      const store = new FakeDeliveryStore();
       const sent: string[] = [];
       const first = Promise.withResolvers<void>();
       const deliverer = new Deliverer({

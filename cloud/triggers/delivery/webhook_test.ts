@@ -5,7 +5,7 @@ import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { isPublicAddress, type Resolve, systemResolve } from "./address_guard.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
-import { TestListener, TestReceiver } from "./receiver_testing.ts";
+import { FakeListener, FakeReceiver } from "./fake_receiver.ts";
 import { KEPT_RESPONSE_BYTES, type WebhookRequest, WebhookSender } from "./webhook.ts";
 
 const request: Omit<WebhookRequest, "url"> = {
@@ -40,12 +40,12 @@ async function send(
 }
 
 const answering = (status: number, headers: HeadersInit = {}) => () =>
-  TestReceiver.start(() => new Response(status === 204 ? null : "an answer", { status, headers }));
+  FakeReceiver.start(() => new Response(status === 204 ? null : "an answer", { status, headers }));
 
 // One row for each way in which a receiver may answer.
 const ANSWERS: readonly {
   what: string;
-  receiver: () => TestReceiver;
+  receiver: () => FakeReceiver;
   kind: AttemptOutcome["kind"];
   statusCode: number;
   error?: RegExp;
@@ -129,7 +129,7 @@ for (const { what, receiver, kind, statusCode, error, retryAfterMs } of ANSWERS)
 }
 
 Deno.test("WebhookSender.send() sends method, headers, credentials and body", async () => {
-  await using server = TestReceiver.start();
+  await using server = FakeReceiver.start();
   const url = `${server.origin}/hook?a=1`;
   await send(url, { credentials: { username: "user", password: "pä:ss" } });
   await send(url, { method: "GET", body: "" });
@@ -153,8 +153,8 @@ Deno.test("WebhookSender.send() sends method, headers, credentials and body", as
 });
 
 Deno.test("WebhookSender.send() follows redirects with method and body, at most three", async () => {
-  await using target = TestReceiver.start();
-  await using server = TestReceiver.start(({ path }) => {
+  await using target = FakeReceiver.start();
+  await using server = FakeReceiver.start(({ path }) => {
     const hops = Number(path.slice(1));
     const location = hops > 1 ? `/${hops - 1}` : `${target.origin}/end`;
     return new Response(null, {
@@ -177,7 +177,7 @@ Deno.test("WebhookSender.send() follows redirects with method and body, at most 
 });
 
 Deno.test("WebhookSender.send() refuses private networks, also behind names and redirects", async () => {
-  await using server = TestReceiver.start();
+  await using server = FakeReceiver.start();
   const inside = (kind: AttemptOutcome) => {
     assert.equal(kind.kind, "final");
     assert.match(kind.kind === "final" ? kind.error : "", /not on the public internet/);
@@ -193,7 +193,7 @@ Deno.test("WebhookSender.send() refuses private networks, also behind names and 
 });
 
 Deno.test("WebhookSender.send() checks where a redirect leads like the first address", async () => {
-  await using server = TestReceiver.start(({ path }) => {
+  await using server = FakeReceiver.start(({ path }) => {
     const { port } = new URL(server.origin);
     const location = path === "/name"
       ? `http://inner.example:${port}/`
@@ -212,7 +212,7 @@ Deno.test("WebhookSender.send() checks where a redirect leads like the first add
 
 Deno.test("WebhookSender.send() never goes from https to http or to another protocol", async () => {
   for (const location of ["file:///etc/passwd", "ftp://h/x"]) {
-    await using server = TestReceiver.start(() =>
+    await using server = FakeReceiver.start(() =>
       new Response(null, { status: 302, headers: { location } })
     );
     const outcome = await send(server.origin);
@@ -223,7 +223,7 @@ Deno.test("WebhookSender.send() never goes from https to http or to another prot
 
 Deno.test("WebhookSender.send() gives up after 15 s when the receiver hangs", async () => {
   const clock = new FakeClock();
-  await using server = new TestListener((connection) =>
+  await using server = new FakeListener((connection) =>
     connection.read(new Uint8Array(1_024)).then(() => undefined)
   );
   const sending = send(`${server.origin}/`, {}, { clock });
@@ -239,7 +239,7 @@ Deno.test("WebhookSender.send() gives up after 15 s when the receiver hangs", as
 });
 
 Deno.test("WebhookSender.send() tries again later when the receiver resets or is away", async () => {
-  await using server = new TestListener(async (connection) => {
+  await using server = new FakeListener(async (connection) => {
     await connection.read(new Uint8Array(1));
     connection.close();
   });
@@ -261,7 +261,7 @@ Deno.test("WebhookSender.send() tries again later when the receiver resets or is
 Deno.test("WebhookSender.send() keeps 4 KiB of an answer that never ends, and cuts it", async () => {
   let sent = 0;
   let cut = false;
-  await using server = new TestListener(async (connection) => {
+  await using server = new FakeListener(async (connection) => {
     await connection.read(new Uint8Array(4_096));
     const head = "HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n";
     await connection.write(new TextEncoder().encode(head));
@@ -280,7 +280,7 @@ Deno.test("WebhookSender.send() keeps 4 KiB of an answer that never ends, and cu
 });
 
 Deno.test("WebhookSender.send() counts the status of an answer whose body does not come", async () => {
-  await using server = new TestListener(async (connection) => {
+  await using server = new FakeListener(async (connection) => {
     await connection.read(new Uint8Array(4_096));
     const head = "HTTP/1.1 404 Not Found\r\ncontent-length: 10\r\n\r\nbut";
     await connection.write(new TextEncoder().encode(head));
@@ -300,7 +300,7 @@ Deno.test("WebhookSender.send() counts the status of an answer whose body does n
 
 Deno.test("WebhookSender.send() uses a new connection when the kept one has just been closed", async () => {
   let connections = 0;
-  await using server = new TestListener(async (connection) => {
+  await using server = new FakeListener(async (connection) => {
     connections++;
     await connection.read(new Uint8Array(4_096));
     const answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
@@ -324,7 +324,7 @@ Deno.test("WebhookSender.send() uses a new connection when the kept one has just
 });
 
 Deno.test("WebhookSender.send() rejects with the reason when it is told to end", async () => {
-  await using server = new TestListener(() => Promise.resolve());
+  await using server = new FakeListener(() => Promise.resolve());
   const controller = new AbortController();
   const sending = send(`${server.origin}/`, {}, { signal: controller.signal });
   await waitFor(() => server.connections === 1, { deadlineMs: 60_000 });

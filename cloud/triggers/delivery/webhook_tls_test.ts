@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type ReceivedRequest, TestListener } from "./receiver_testing.ts";
+import { FakeListener, type ReceivedRequest } from "./fake_receiver.ts";
 import type { AttemptOutcome } from "./retry_policy.ts";
 import { TestAuthority, type TestCertificate } from "./certificates_testing.ts";
 
@@ -10,7 +10,7 @@ class TlsReceiver implements AsyncDisposable {
   /** The first bytes of each connection: a ClientHello names the server in plain text. */
   readonly hellos: string[] = [];
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #front: TestListener;
+  readonly #front: FakeListener;
 
   constructor(tls: TestCertificate) {
     const options = { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls };
@@ -19,7 +19,7 @@ class TlsReceiver implements AsyncDisposable {
       this.requests.push({ method, headers, body: await request.text() });
       return new Response("ok");
     });
-    this.#front = new TestListener(async (connection) => {
+    this.#front = new FakeListener(async (connection) => {
       const buffer = new Uint8Array(16_384);
       const hello = buffer.subarray(0, await connection.read(buffer) ?? 0);
       this.hellos.push(new TextDecoder("latin1").decode(hello));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { defaultSender, Mailer, MailError } from "./mailer.ts";
-import { TestMailServer } from "./mail_server_testing.ts";
+import { FakeMailServer } from "./fake_mail_server.ts";
 
 const mail = {
   to: "ops@example.com",
@@ -28,7 +28,7 @@ async function withMailer(smtpUrl: string, use: (mailer: Mailer) => Promise<void
 }
 
 Deno.test("Mailer.send() sends both forms, with one id and marked as automatic", async () => {
-  await using server = await TestMailServer.start();
+  await using server = await FakeMailServer.start();
   await withMailer(server.url, async (mailer) => {
     assert.match(await mailer.send(mail), /^250/);
     await mailer.send(mail);
@@ -44,7 +44,7 @@ Deno.test("Mailer.send() sends both forms, with one id and marked as automatic",
 
 Deno.test("Mailer.send() signs in, with what the URL says", async () => {
   const given: unknown[] = [];
-  await using server = await TestMailServer.start({
+  await using server = await FakeMailServer.start({
     authOptional: false,
     allowInsecureAuth: true,
     onAuth: ({ username, password }, _session, done) => {
@@ -68,13 +68,13 @@ Deno.test("Mailer.send() signs in, with what the URL says", async () => {
 });
 
 Deno.test("Mailer.send() talks TLS, and does not trust a certificate that nobody vouches for", async () => {
-  await using secure = await TestMailServer.start({ secure: true });
+  await using secure = await FakeMailServer.start({ secure: true });
   await withMailer(`smtps://127.0.0.1:${secure.port}`, async (mailer) => {
     const error = await failureOf(mailer.send(mail));
     assert.match(error.message, /certificate|issuer|UnknownIssuer/i);
     assert.equal(error.isRetryable, true);
   });
-  await using starting = await TestMailServer.start({ disabledCommands: [] });
+  await using starting = await FakeMailServer.start({ disabledCommands: [] });
   await withMailer(starting.url, async (mailer) => {
     const error = await failureOf(mailer.send(mail));
     assert.match(error.message, /certificate|issuer|UnknownIssuer/i);
@@ -87,7 +87,7 @@ Deno.test("Mailer.send() tells what may be tried again from what may not", async
     ["full@example.com", { code: 452, message: "mailbox full" }],
     ["nobody@example.com", { code: 550, message: "no such user" }],
   ]);
-  await using server = await TestMailServer.start({
+  await using server = await FakeMailServer.start({
     onRcptTo: ({ address }, _session, done) => {
       const answer = answers.get(address);
       if (!answer) return done();
@@ -113,7 +113,7 @@ Deno.test("Mailer.send() is to be tried again when the server is away", async ()
 });
 
 Deno.test("Mailer.send() sends no password over plaintext to another computer", async () => {
-  await using server = await TestMailServer.start({ allowInsecureAuth: true });
+  await using server = await FakeMailServer.start({ allowInsecureAuth: true });
   // The name of this host's own network stands for another host here.
   await withMailer(`smtp://user:pw@0.0.0.0:${server.port}`, async (mailer) => {
     const error = await failureOf(mailer.send(mail));

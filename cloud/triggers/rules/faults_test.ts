@@ -5,7 +5,7 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { bootstrap } from "../../local/bootstrap/bootstrap.ts";
 import { openDataFolder } from "../../storage/data_folder/data_folder.ts";
 import { placeEmptyDatabase } from "../../storage/data_folder/empty_database_testing.ts";
-import { TestReceiver } from "../delivery/receiver_testing.ts";
+import { FakeReceiver } from "../delivery/fake_receiver.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
 import { readConfig } from "../../fleet/configuration/config_check.ts";
 import { trigger, webhook, when } from "./rig_testing.ts";
@@ -35,7 +35,7 @@ const POINTS = [
 ];
 
 interface Rig {
-  readonly receiver: TestReceiver;
+  readonly receiver: FakeReceiver;
   /** Runs the cloud until everything is delivered, or until it is killed. */
   run(faultPoint?: string): Promise<string | undefined>;
   /** Readings and notifications that are stored. */
@@ -43,7 +43,7 @@ interface Rig {
 }
 
 async function withRig(test: (rig: Rig) => Promise<void>): Promise<void> {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   const dataDir = await Deno.makeTempDir({ prefix: "machine-cloud-faults-" });
   const open = () => openDataFolder(dataDir, systemRandom);
   try {

@@ -4,8 +4,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { LogEntrySchema } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/app/v1/robot_pb.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { TestReceiver } from "../delivery/receiver_testing.ts";
-import { TestMailServer } from "../mail/mail_server_testing.ts";
+import { FakeReceiver } from "../delivery/fake_receiver.ts";
+import { FakeMailServer } from "../mail/fake_mail_server.ts";
 import { partSecret } from "../../serve/cloud_testing.ts";
 import { TOLD_EVERY_MS } from "./log_watch.ts";
 import { trigger, TriggerRig, webhook } from "./rig_testing.ts";
@@ -50,8 +50,8 @@ const messagesOf = (body: string) =>
   (JSON.parse(body) as { message: string }[]).map(({ message }) => message);
 
 Deno.test("conditional_logs_ingested tells lines of its levels as a list", async () => {
-  await using receiver = TestReceiver.start();
-  await using mail = await TestMailServer.start();
+  await using receiver = FakeReceiver.start();
+  await using mail = await FakeMailServer.start();
   await using logs = await LogRig.open([
     trigger(logged("error", "warn"), [
       webhook(receiver),
@@ -78,7 +78,7 @@ Deno.test("conditional_logs_ingested tells lines of its levels as a list", async
 });
 
 Deno.test("conditional_logs_ingested tells an hour's lines together, whatever the spacing says", async () => {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   await using logs = await LogRig.open([
     trigger(logged("error"), [webhook(receiver, { seconds_between_notifications: 1e6 })]),
   ]);
@@ -102,7 +102,7 @@ Deno.test("conditional_logs_ingested tells an hour's lines together, whatever th
 });
 
 Deno.test("conditional_logs_ingested finds what waits when the cloud starts again", async () => {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   await using logs = await LogRig.open([trigger(logged("error"), [webhook(receiver)])]);
   await logs.write("error", "told");
   await logs.look();
@@ -126,7 +126,7 @@ Deno.test("conditional_logs_ingested finds what waits when the cloud starts agai
 });
 
 Deno.test("conditional_logs_ingested finds what waited on a node that is gone, and tells it once", async () => {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   await using logs = await LogRig.open([trigger(logged("error"), [webhook(receiver)])]);
   const { LogWatch } = await import("./log_watch.ts");
   const other = new LogWatch({
@@ -156,7 +156,7 @@ Deno.test("conditional_logs_ingested finds what waited on a node that is gone, a
 });
 
 Deno.test("conditional_logs_ingested follows the configuration, and not what triggers log", async () => {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   await using logs = await LogRig.open([]);
   await logs.write("error", "nobody asked");
   await logs.rig.configure([trigger(logged("error"), [webhook(receiver)])]);
@@ -176,7 +176,7 @@ Deno.test("conditional_logs_ingested follows the configuration, and not what tri
 });
 
 Deno.test("conditional_logs_ingested tells 100 lines at most, and a test tells a sample", async () => {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   await using logs = await LogRig.open([trigger(logged("info"), [webhook(receiver)])]);
   for (let n = 0; n < 120; n++) await logs.write("info", `line ${n}`);
   await logs.look();

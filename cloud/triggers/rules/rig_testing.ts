@@ -9,7 +9,7 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
-import { TestReceiver } from "../delivery/receiver_testing.ts";
+import { FakeReceiver } from "../delivery/fake_receiver.ts";
 import type { LogLine } from "../../fleet/logs/log_line.ts";
 import type { NotificationSettings } from "../../serve/notifications.ts";
 import { apiKey, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
@@ -126,7 +126,7 @@ function later(time: Timestamp, seconds: number): Timestamp {
 }
 
 /** A notification by webhook. */
-export const webhook = (receiver: TestReceiver, more: JsonObject = {}) => ({
+export const webhook = (receiver: FakeReceiver, more: JsonObject = {}) => ({
   type: "webhook",
   value: `${receiver.origin}/hook`,
   ...more,
@@ -151,11 +151,11 @@ export const evals = (operator: string, value: unknown) =>
 
 /** Opens a cloud whose machine has one trigger, and a receiver for it. */
 export async function withTrigger(
-  make: (receiver: TestReceiver) => JsonObject,
-  test: (rig: TriggerRig, receiver: TestReceiver) => Promise<void>,
+  make: (receiver: FakeReceiver) => JsonObject,
+  test: (rig: TriggerRig, receiver: FakeReceiver) => Promise<void>,
   clock?: FakeClock,
 ): Promise<void> {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   await using rig = await TriggerRig.open([make(receiver)], clock ? { clock } : {});
   await test(rig, receiver);
 }

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { DeliveryState } from "../../../shared/gen/machine/cloud/v1/triggers_pb.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { TestReceiver } from "../delivery/receiver_testing.ts";
-import { TestMailServer } from "../mail/mail_server_testing.ts";
+import { FakeReceiver } from "../delivery/fake_receiver.ts";
+import { FakeMailServer } from "../mail/fake_mail_server.ts";
 import {
   come,
   dataEvent,
@@ -20,7 +20,7 @@ import {
 // §2.1: notifications.
 Deno.test("seconds_between_notifications drops and counts what comes sooner, for each entry", async () => {
   const clock = new FakeClock();
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   const paced = {
     type: "webhook",
     value: `${receiver.origin}/paced`,
@@ -67,7 +67,7 @@ Deno.test("seconds_between_notifications is nothing to part_online and part_offl
 });
 
 Deno.test("a webhook signs in with what its URL or `auth` says, and no log has the password", async () => {
-  await using receiver = TestReceiver.start(() => new Response(null, { status: 404 }));
+  await using receiver = FakeReceiver.start(() => new Response(null, { status: 404 }));
   const inUrl = receiver.origin.replace("://", "://user:p%40ss@");
   await using rig = await TriggerRig.open([
     trigger(when(), [
@@ -112,7 +112,7 @@ const MAILS: readonly [event: JsonObject, subject: RegExp, text: RegExp][] = [
 for (const [event, subject, text] of MAILS) {
   Deno.test(`a mail of ${event["type"]} says so, plain and in HTML, with a link`, async () => {
     const clock = new FakeClock();
-    await using mail = await TestMailServer.start();
+    await using mail = await FakeMailServer.start();
     const notifications = [{ type: "email", value: "ops@example.com" }];
     await using rig = await TriggerRig.open([trigger(event, notifications)], {
       clock,
@@ -137,7 +137,7 @@ for (const [event, subject, text] of MAILS) {
 }
 
 Deno.test("all_machine_owners are those of machine, location and organisation, each once", async () => {
-  await using mail = await TestMailServer.start();
+  await using mail = await FakeMailServer.start();
   const notifications = [
     { type: "email", value: "all_machine_owners" },
     { type: "email", value: "b@example.com" },
@@ -166,7 +166,7 @@ Deno.test("all_machine_owners are those of machine, location and organisation, e
 // §7: failures.
 Deno.test("a failed webhook of part_online is logged in the form of the spec, without a component", async () => {
   const clock = new FakeClock();
-  await using receiver = TestReceiver.start(() => new Response("no", { status: 404 }));
+  await using receiver = FakeReceiver.start(() => new Response("no", { status: 404 }));
   const online = trigger({ type: "part_online" }, [webhook(receiver)], { name: "night" });
   await using rig = await TriggerRig.open([online], { clock });
   await come(rig);
@@ -182,7 +182,7 @@ Deno.test("a failed webhook of part_online is logged in the form of the spec, wi
 });
 
 Deno.test("a failed webhook about data is logged with component and method", async () => {
-  await using receiver = TestReceiver.start(() => new Response("no", { status: 500 }));
+  await using receiver = FakeReceiver.start(() => new Response("no", { status: 500 }));
   await using rig = await TriggerRig.open([trigger(when(), [webhook(receiver)])]);
   await rig.sync();
   const [line] = await rig.logs(1);
@@ -197,7 +197,7 @@ Deno.test("a failed webhook about data is logged with component and method", asy
 
 Deno.test("a 404 is not tried again, and the log of the trigger says so", async () => {
   const clock = new FakeClock();
-  await using receiver = TestReceiver.start(() => new Response("gone", { status: 404 }));
+  await using receiver = FakeReceiver.start(() => new Response("gone", { status: 404 }));
   await using rig = await TriggerRig.open([trigger(when(), [webhook(receiver)])], { clock });
   await rig.sync();
   await rig.logs(1);

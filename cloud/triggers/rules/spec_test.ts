@@ -6,7 +6,7 @@ import {
   DataType,
 } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { TestReceiver } from "../delivery/receiver_testing.ts";
+import { FakeReceiver } from "../delivery/fake_receiver.ts";
 import { failure, partSecret } from "../../serve/cloud_testing.ts";
 import {
   come,
@@ -276,7 +276,7 @@ Deno.test("what cannot be compared does not fire, is counted and says why", () =
 
 // §2.1: the other fields.
 Deno.test("a disabled trigger never fires, and one with notes does", async () => {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   const disabled = trigger(when(), [webhook(receiver)], { name: "off", disabled: true });
   const noted = trigger(when(), [webhook(receiver)], { name: "on", notes: "for the night shift" });
   await using rig = await TriggerRig.open([disabled, noted]);

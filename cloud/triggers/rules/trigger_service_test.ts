@@ -7,8 +7,8 @@ import { DeliveryState, TriggerService } from "../../../shared/gen/machine/cloud
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { OVERLAP_MS } from "../delivery/signing_secrets.ts";
-import { TestReceiver } from "../delivery/receiver_testing.ts";
-import { TestMailServer } from "../mail/mail_server_testing.ts";
+import { FakeReceiver } from "../delivery/fake_receiver.ts";
+import { FakeMailServer } from "../mail/fake_mail_server.ts";
 import { apiKey, failure, partSecret } from "../../serve/cloud_testing.ts";
 import { evals, trigger, TriggerRig, webhook, when } from "./rig_testing.ts";
 
@@ -144,7 +144,7 @@ Deno.test("TriggerService is for those who manage the part", async () => {
 });
 
 Deno.test("PreviewTrigger() shows what was found and tells nobody", async () => {
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   await using rig = await TriggerRig.open([
     trigger(when(evals("gt", { cpu: 90 })), [webhook(receiver)]),
   ]);
@@ -189,8 +189,8 @@ Deno.test("PreviewTrigger() shows what was found and tells nobody", async () => 
 });
 
 Deno.test("TestTrigger() sends a sample to everybody at once and says what came of it", async () => {
-  await using mail = await TestMailServer.start();
-  await using receiver = TestReceiver.start(({ path }) =>
+  await using mail = await FakeMailServer.start();
+  await using receiver = FakeReceiver.start(({ path }) =>
     new Response("hm", { status: path === "/hook" ? 200 : 500 })
   );
   const notifications = [
@@ -248,7 +248,7 @@ Deno.test("TestTrigger() sends a sample to everybody at once and says what came 
 
 Deno.test("GetTriggerSecret() and RotateTriggerSecret() verify with the published library", async () => {
   const clock = new FakeClock(Date.now());
-  await using receiver = TestReceiver.start();
+  await using receiver = FakeReceiver.start();
   await using rig = await TriggerRig.open([trigger(when(), [webhook(receiver)])], { clock });
   const { calls, partId } = rig;
   let cpu = 0;
@@ -286,7 +286,7 @@ Deno.test("GetTriggerSecret() and RotateTriggerSecret() verify with the publishe
 });
 
 Deno.test("ListDeliveries() has payload and attempts in pages; ReplayDelivery() sends the same again", async () => {
-  await using receiver = TestReceiver.start((_, count) =>
+  await using receiver = FakeReceiver.start((_, count) =>
     new Response("sorry", { status: count === 1 ? 404 : 200 })
   );
   await using rig = await TriggerRig.open([

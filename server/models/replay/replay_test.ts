@@ -18,7 +18,7 @@ import {
   replayMovementSensorModel,
   replaySensorModel,
 } from "./replay_models.ts";
-import { ReplayCloudFake } from "./replay_testing.ts";
+import { FakeReplayCloud } from "./fake_replay_cloud.ts";
 
 type Camera = Driver<typeof CameraService>;
 type MovementSensor = Driver<typeof MovementSensorService>;
@@ -33,24 +33,24 @@ const ATTRIBUTES: JsonObject = {
   api_key: "key",
 };
 
-function camera(cloud: ReplayCloudFake, changes: JsonObject = {}): Promise<Camera> {
+function camera(cloud: FakeReplayCloud, changes: JsonObject = {}): Promise<Camera> {
   const model = replayCameraModel(cloud, "rdk:builtin:replay");
   return construct<Camera, unknown>(model, { ...ATTRIBUTES, ...changes });
 }
 
-function movementSensor(cloud: ReplayCloudFake, changes: JsonObject = {}): Promise<MovementSensor> {
+function movementSensor(cloud: FakeReplayCloud, changes: JsonObject = {}): Promise<MovementSensor> {
   const model = replayMovementSensorModel(cloud);
   return construct<MovementSensor, unknown>(model, { ...ATTRIBUTES, ...changes });
 }
 
 /** A cloud with images that are 1, 2, 3… wide, one a second from noon on. */
-function withImages(count: number): ReplayCloudFake {
-  const cloud = new ReplayCloudFake();
+function withImages(count: number): FakeReplayCloud {
+  const cloud = new FakeReplayCloud();
   for (let n = 1; n <= count; n++) addImage(cloud, n);
   return cloud;
 }
 
-function addImage(cloud: ReplayCloudFake, width: number): void {
+function addImage(cloud: FakeReplayCloud, width: number): void {
   const at = NOON + width * 1_000;
   cloud.files.push({ mimeType: "image/png", bytes: pngBytes(width, 1), at });
 }
@@ -118,7 +118,7 @@ Deno.test("replayCameraModel() loses no image when the cloud is away meanwhile",
 });
 
 Deno.test("replayCameraModel() plays point clouds apart from images", async () => {
-  const cloud = new ReplayCloudFake();
+  const cloud = new FakeReplayCloud();
   const bytes = new TextEncoder().encode(PCD_TEXT);
   cloud.files.push({ mimeType: "pointcloud/pcd", bytes, at: NOON });
   const eye = await camera(cloud);
@@ -133,7 +133,7 @@ Deno.test("replayCameraModel() plays point clouds apart from images", async () =
 });
 
 Deno.test("replay models say what is wrong when they are built, and leave no connection", async () => {
-  const empty = new ReplayCloudFake();
+  const empty = new FakeReplayCloud();
   await assert.rejects(
     camera(empty, { interval: { start: "2026-01-02T12:00:00Z" } }),
     /no images and point clouds of rdk:component:camera\/eye of machine robot in .* from 2026-01-02T12:00:00.000Z that API key key-id may see; check source, the ids and interval/,
@@ -157,7 +157,7 @@ Deno.test("replay models say what is wrong when they are built, and leave no con
     await assert.rejects(camera(cloud), message);
   }
   assert.deepEqual([empty.open, cloud.open], [0, 0]);
-  await assert.rejects(camera(new ReplayCloudFake(false)), /this machine has no cloud to play/);
+  await assert.rejects(camera(new FakeReplayCloud(false)), /this machine has no cloud to play/);
   const end = "2026-01-02T12:00:00Z";
   await assert.rejects(camera(cloud, { interval: { start: end, end } }), /^AttributeError: attr/);
   await assert.rejects(
@@ -167,7 +167,7 @@ Deno.test("replay models say what is wrong when they are built, and leave no con
 });
 
 Deno.test("replayMovementSensorModel() plays each quantity that was captured", async () => {
-  const cloud = new ReplayCloudFake();
+  const cloud = new FakeReplayCloud();
   const place = (latitude: number) => ({ coordinate: { latitude, longitude: 2 }, altitude_m: 3 });
   cloud.answers.set("Position", [place(1), place(-1)]);
   cloud.answers.set("GetCompassHeading", [{ value: 90 }]);
@@ -201,7 +201,7 @@ Deno.test("replayMovementSensorModel() plays each quantity that was captured", a
 });
 
 Deno.test("replaySensorModel() plays readings", async () => {
-  const cloud = new ReplayCloudFake();
+  const cloud = new FakeReplayCloud();
   cloud.answers.set("Readings", [{ readings: { a: 1 } }, { readings: { a: 2 } }]);
   const sensor = await construct<Sensor, unknown>(replaySensorModel(cloud), ATTRIBUTES);
   assert.deepEqual(await sensor.getReadings(undefined, testCall()), { a: 1 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { bound, program, reader, small, withBench } from "./rig_testing.ts";
+import { bound, program, reader, small, withPackageHome } from "./rig_testing.ts";
 
 const soon = { deadlineMs: 60_000 };
 
 Deno.test("cleanUp() removes what nobody wants, never what is in use", () =>
-  withBench(async ({ home, start }) => {
+  withPackageHome(async ({ home, start }) => {
     const { manager, publish } = bound(start());
     for (const version of ["1.0.0", "2.0.0", "3.0.0"]) {
       publish("acme/reader", version, small(version));
@@ -25,7 +25,7 @@ Deno.test("cleanUp() removes what nobody wants, never what is in use", () =>
   }));
 
 Deno.test("cleanUp() does nothing before it is known what is wanted", () =>
-  withBench(async ({ home, start }) => {
+  withPackageHome(async ({ home, start }) => {
     const first = start();
     first.publish("acme/reader", "1.2.3", program);
     await first.manager.apply([reader]);
@@ -36,7 +36,7 @@ Deno.test("cleanUp() does nothing before it is known what is wanted", () =>
   }));
 
 Deno.test("apply() removes leftovers, parts of 72 h ago, and what somebody took away", () =>
-  withBench(async ({ home, clock, start }) => {
+  withPackageHome(async ({ home, clock, start }) => {
     const first = start();
     first.publish("acme/reader", "1.2.3", program);
     first.publish("acme/big", "1.0.0", program, { cutAfter: [65_536] });

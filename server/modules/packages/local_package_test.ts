@@ -18,7 +18,7 @@ const archive = (text: string) =>
     content: randomBytes(50_000),
   }]);
 
-interface Bench {
+interface LocalPackage {
   home: string;
   tarball: string;
   clock: FakeClock;
@@ -30,32 +30,32 @@ interface Bench {
 }
 
 /** A machine without a cloud and a module in an archive next to it. */
-function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
+function withLocalPackage(test: (local: LocalPackage) => Promise<void>): Promise<void> {
   return withFolder(async (home) => {
     const clock = new FakeClock();
     const tarball = join(home, "module.tar.gz");
     const nowhere = { origin: "http://127.0.0.1:9" } as FileServer;
     const start = () => new PackageRig(home, nowhere, clock, { cloud: undefined });
-    const bench: Bench = {
+    const local: LocalPackage = {
       home,
       tarball,
       clock,
       rig: start(),
-      apply: () => bench.rig.manager.apply([{ name: "mine", tarball, type: "module" }]),
+      apply: () => local.rig.manager.apply([{ name: "mine", tarball, type: "module" }]),
       folder() {
-        const found = bench.rig.manager.folder("module", "mine");
+        const found = local.rig.manager.folder("module", "mine");
         assert.ok(found && "path" in found, JSON.stringify(found));
         return found.path;
       },
       async restart() {
-        await bench.rig.close();
-        bench.rig = start();
+        await local.rig.close();
+        local.rig = start();
       },
     };
     try {
-      await test(bench);
+      await test(local);
     } finally {
-      await bench.rig.close();
+      await local.rig.close();
     }
   });
 }
@@ -64,7 +64,7 @@ const there = (home: string) =>
   [...Deno.readDirSync(join(home, "packages-local/data/module"))].map(({ name }) => name).sort();
 
 Deno.test("apply() unpacks a local archive under a version made from its content", () =>
-  withBench(async ({ tarball, rig, apply, folder }) => {
+  withLocalPackage(async ({ tarball, rig, apply, folder }) => {
     const bytes = archive("one");
     await Deno.writeFile(tarball, bytes);
     await apply();
@@ -75,40 +75,40 @@ Deno.test("apply() unpacks a local archive under a version made from its content
   }));
 
 Deno.test("apply() unpacks a local archive anew when its content changed, and only then", () =>
-  withBench(async (bench) => {
-    const { home, tarball, apply } = bench;
+  withLocalPackage(async (local) => {
+    const { home, tarball, apply } = local;
     const bytes = archive("one");
     await Deno.writeFile(tarball, bytes);
     await apply();
-    const first = bench.folder();
+    const first = local.folder();
     const marker = join(first, "made-at-first-run");
     await Deno.writeTextFile(marker, "x");
-    const changes = bench.rig.changes;
+    const changes = local.rig.changes;
     await apply();
-    assert.equal(bench.rig.changes, changes + 1);
-    await bench.restart();
+    assert.equal(local.rig.changes, changes + 1);
+    await local.restart();
     await apply();
-    assert.equal(bench.folder(), first);
-    assert.equal(bench.rig.changes, 2);
+    assert.equal(local.folder(), first);
+    assert.equal(local.rig.changes, 2);
     // Built again with the same result.
     await Deno.writeFile(`${tarball}.new`, bytes);
     await Deno.rename(`${tarball}.new`, tarball);
     await apply();
-    assert.equal(bench.folder(), first);
+    assert.equal(local.folder(), first);
     assert.equal(await Deno.readTextFile(marker), "x");
     await Deno.writeFile(tarball, archive("two!"));
     await apply();
-    const second = bench.folder();
+    const second = local.folder();
     assert.notEqual(second, first);
     assert.equal(await Deno.readTextFile(join(second, "run")), "two!");
-    await bench.rig.manager.cleanUp([first]);
+    await local.rig.manager.cleanUp([first]);
     assert.equal(there(home).length, 2);
-    await bench.rig.manager.cleanUp([]);
+    await local.rig.manager.cleanUp([]);
     assert.deepEqual(there(home), [basename(second)]);
   }));
 
 Deno.test("apply() refuses a local archive once for each state of it, and takes the fixed one", () =>
-  withBench(async ({ home, tarball, rig, clock, apply, folder }) => {
+  withLocalPackage(async ({ home, tarball, rig, clock, apply, folder }) => {
     const good = archive("one");
     await Deno.writeFile(tarball, good.subarray(0, 20_000));
     await apply();
@@ -130,7 +130,7 @@ Deno.test("apply() refuses a local archive once for each state of it, and takes 
   }));
 
 Deno.test("apply() waits for a local archive that is not built yet", () =>
-  withBench(async ({ tarball, rig, clock, apply }) => {
+  withLocalPackage(async ({ tarball, rig, clock, apply }) => {
     await apply();
     assert.match(rig.stateOf("mine"), /^failed: cannot read the archive .* does not exist/);
     await Deno.writeFile(tarball, archive("one"));
@@ -139,7 +139,7 @@ Deno.test("apply() waits for a local archive that is not built yet", () =>
   }));
 
 Deno.test("apply() refuses a local archive with a path that says nothing by itself", () =>
-  withBench(async ({ rig }) => {
+  withLocalPackage(async ({ rig }) => {
     await rig.manager.apply([{ name: "mine", tarball: "module.tgz", type: "module" }]);
     assert.match(rig.stateOf("mine"), /module\.tgz needs an absolute path/);
     await rig.manager.apply([{ name: "../mine", tarball: "/m.tgz", type: "module" }]);

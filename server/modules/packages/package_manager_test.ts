@@ -5,7 +5,7 @@ import { FileServer, withFolder } from "../../../shared/transfer/download/testin
 import { PackageType } from "../../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { bound, PackageRig, program, reader, small, withBench } from "./rig_testing.ts";
+import { bound, PackageRig, program, reader, small, withPackageHome } from "./rig_testing.ts";
 import type { WantedCloudPackage } from "./package_types.ts";
 import { tarGzOf, treeOf } from "../../../shared/transfer/archive/testing.ts";
 
@@ -18,7 +18,7 @@ const model: WantedCloudPackage = {
 const soon = { deadlineMs: 60_000 };
 
 Deno.test("apply() brings a package here and tells where it lies", () =>
-  withBench(async ({ home, server, start }) => {
+  withPackageHome(async ({ home, server, start }) => {
     const { manager, cloud, publish, log, ...rig } = bound(start());
     publish("acme/reader", "1.2.3", program);
     assert.equal(manager.folder("module", "reader"), undefined);
@@ -63,7 +63,7 @@ Deno.test("apply() brings a package here and tells where it lies", () =>
   }));
 
 Deno.test("apply() knows after a restart what is here, also without the cloud", () =>
-  withBench(async ({ server, start }) => {
+  withPackageHome(async ({ server, start }) => {
     const first = start();
     first.publish("acme/reader", "1.2.3", program);
     await first.manager.apply([reader]);
@@ -83,7 +83,7 @@ Deno.test("apply() knows after a restart what is here, also without the cloud", 
   }));
 
 Deno.test("apply() links models under their name, and moves the link", () =>
-  withBench(async ({ home, start }) => {
+  withPackageHome(async ({ home, start }) => {
     const { manager, publish } = bound(start());
     publish("acme/net", "1.0.0", small("one"));
     publish("acme/net", "2.0.0", small("two"));
@@ -109,7 +109,7 @@ Deno.test("apply() links models under their name, and moves the link", () =>
   }));
 
 Deno.test("folder() is pending with progress while a package comes, with the version before", () =>
-  withBench(async ({ home, start }) => {
+  withPackageHome(async ({ home, start }) => {
     const { manager, publish, stateOf } = bound(start());
     publish("acme/reader", "1.2.3", program);
     const slow = publish("acme/reader", "2.0.0", program, { hangAfter: 65_536 });
@@ -134,7 +134,7 @@ Deno.test("folder() is pending with progress while a package comes, with the ver
   }));
 
 Deno.test("apply() tries again with growing waits, never in a tight loop", () =>
-  withBench(async ({ server, clock, start }) => {
+  withPackageHome(async ({ server, clock, start }) => {
     const { manager, publish, stateOf, log } = bound(start());
     const file = publish("acme/reader", "1.2.3", program, { status: 503 });
     await manager.apply([reader]);
@@ -155,7 +155,7 @@ Deno.test("apply() tries again with growing waits, never in a tight loop", () =>
   }));
 
 Deno.test("apply() refuses and removes what is not the announced archive, and tries later", () =>
-  withBench(async ({ home, server, clock, start }) => {
+  withPackageHome(async ({ home, server, clock, start }) => {
     const { manager, publish, stateOf } = bound(start());
     const file = publish("acme/reader", "1.2.3", program, { sha256: "0".repeat(64) });
     await manager.apply([reader]);
@@ -170,7 +170,7 @@ Deno.test("apply() refuses and removes what is not the announced archive, and tr
   }));
 
 Deno.test("apply() unpacks nothing of an archive that leaves its folder; others are not touched", () =>
-  withBench(async ({ home, start }) => {
+  withPackageHome(async ({ home, start }) => {
     const { manager, publish, stateOf, log } = bound(start());
     const evil = tarGzOf([
       { path: "fine", content: "x" },
@@ -200,7 +200,7 @@ Deno.test("apply() unpacks nothing of an archive that leaves its folder; others 
   }));
 
 Deno.test("apply() tells what the cloud answers", () =>
-  withBench(async ({ start }) => {
+  withPackageHome(async ({ start }) => {
     const { manager, cloud, stateOf } = bound(start());
     cloud.packages.set("acme/void 1.0.0", { url: "" });
     await manager.apply([
@@ -222,7 +222,7 @@ for (
   ] as const
 ) {
   Deno.test(`apply() refuses a package with a path in ${what}: ${JSON.stringify(wanted)}`, () =>
-    withBench(async ({ home, start }) => {
+    withPackageHome(async ({ home, start }) => {
       const { manager, publish, stateOf, cloud } = bound(start());
       publish(wanted.package, wanted.version, program);
       await manager.apply([wanted]);
@@ -233,7 +233,7 @@ for (
 }
 
 Deno.test("apply() works on three packages at a time, and a slow one holds up no other", () =>
-  withBench(async ({ server, start }) => {
+  withPackageHome(async ({ server, start }) => {
     const { manager, publish, stateOf } = bound(start());
     const slow = ["a", "b"].map((name) =>
       publish(`acme/${name}`, "1.0.0", program, { hangAfter: 10 })
@@ -256,7 +256,7 @@ Deno.test("apply() works on three packages at a time, and a slow one holds up no
   }));
 
 Deno.test("apply() breaks off what is no longer wanted, and goes on with it after a restart", () =>
-  withBench(async ({ server, start }) => {
+  withPackageHome(async ({ server, start }) => {
     const first = start();
     const file = first.publish("acme/reader", "1.2.3", program, { hangAfter: 65_536 });
     const applying = first.manager.apply([reader]);
@@ -277,7 +277,7 @@ Deno.test("apply() breaks off what is no longer wanted, and goes on with it afte
   }));
 
 Deno.test("apply() fetches once what two names want, and keeps apart what would share a folder", () =>
-  withBench(async ({ home, server, start }) => {
+  withPackageHome(async ({ home, server, start }) => {
     const { manager, publish } = bound(start());
     publish("acme/reader", "1.2.3", program);
     publish("a-b/c", "1.0", small("first"));
@@ -300,7 +300,7 @@ Deno.test("apply() fetches once what two names want, and keeps apart what would 
   }));
 
 Deno.test("apply() asks for the newest version, and takes what is here when it cannot ask", () =>
-  withBench(async ({ start }) => {
+  withPackageHome(async ({ start }) => {
     const { manager, cloud, publish, stateOf } = bound(start());
     const latest = { ...reader, version: "latest" };
     const point = (version: string) => {
@@ -321,7 +321,7 @@ Deno.test("apply() asks for the newest version, and takes what is here when it c
   }));
 
 Deno.test("setFirstRun() shows in the status of a module that is ready", () =>
-  withBench(async ({ start }) => {
+  withPackageHome(async ({ start }) => {
     const { manager, publish, stateOf, ...rig } = bound(start());
     publish("acme/reader", "1.2.3", program);
     await manager.apply([reader]);

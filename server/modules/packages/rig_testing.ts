@@ -16,11 +16,11 @@ import { serverMigrations } from "../../config/state/schema.ts";
 import { PackageManager, type PackageManagerOptions } from "./package_manager.ts";
 import type { WantedCloudPackage, WantedPackage } from "./package_types.ts";
 import { tarGzOf } from "../../../shared/transfer/archive/testing.ts";
-import { PackageCloudFake } from "./testing.ts";
+import { FakePackageCloud } from "./fake_package_cloud.ts";
 
 /** A machine's packages from its start to its end. */
 export class PackageRig {
-  readonly cloud = new PackageCloudFake();
+  readonly cloud = new FakePackageCloud();
   readonly log: MemoryLogger = memoryLogger("package_manager");
   readonly manager: PackageManager;
   changes = 0;
@@ -117,7 +117,7 @@ export const reader: WantedCloudPackage = {
 };
 
 /** A home, a server for archives and a clock that stands still. */
-export interface Bench {
+export interface PackageHome {
   home: string;
   server: FileServer;
   clock: FakeClock;
@@ -125,8 +125,8 @@ export interface Bench {
   start(options?: Partial<PackageManagerOptions>): PackageRig;
 }
 
-/** Runs a test with a {@link Bench}. */
-export function withBench(test: (bench: Bench) => Promise<void>): Promise<void> {
+/** Runs a test with a {@link PackageHome}. */
+export function withPackageHome(test: (at: PackageHome) => Promise<void>): Promise<void> {
   return withFolder(async (home) => {
     const server = await FileServer.start();
     const clock = new FakeClock();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Logger } from "../../../shared/log/logger.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { FakeGroup } from "./group_testing.ts";
+import { FakeGroup } from "./fake_group.ts";
 import type { InterfaceAddress, Interfaces } from "./links.ts";
 import { type Announcement, MachineAnnouncer } from "./machine_announcer.ts";
 

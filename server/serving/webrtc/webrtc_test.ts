@@ -19,7 +19,7 @@ import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { callPeer } from "../../../shared/rtc/signaling/caller.ts";
 import { CallQueue } from "../../../shared/rtc/signaling/call_queue.ts";
 import type { SignalingAccess } from "../../../shared/rtc/signaling/signaling_access.ts";
-import { FakePeers } from "../../../shared/rtc/signaling/signaling_testing.ts";
+import { FakePeers } from "../../../shared/rtc/signaling/fake_peers.ts";
 import { signalingService } from "../../../shared/rtc/signaling/signaling_service.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";

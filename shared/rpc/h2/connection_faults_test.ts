@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { H2Connection } from "./connection.ts";
 import { BLOCK, Connected } from "./connection_testing.ts";
-import { ANSWER_HEADERS, FakePeer, SeenAnswer } from "./peer_testing.ts";
+import { ANSWER_HEADERS, FakePeer, SeenAnswer } from "./fake_peer.ts";
 import {
   DEFAULT_FRAME_SIZE,
   encodeFrame,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { BLOCK, Connected } from "./connection_testing.ts";
-import { SeenAnswer } from "./peer_testing.ts";
+import { SeenAnswer } from "./fake_peer.ts";
 import {
   DEFAULT_FRAME_SIZE,
   encodeFrame,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Connected } from "./connection_testing.ts";
-import { ALL_STREAMS, ANSWER_HEADERS } from "./peer_testing.ts";
+import { ALL_STREAMS, ANSWER_HEADERS } from "./fake_peer.ts";
 import {
   encodeFrame,
   encodeGoaway,

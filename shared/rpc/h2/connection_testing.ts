@@ -1,5 +1,5 @@
 import { H2Connection } from "./connection.ts";
-import { FakePeer, SeenAnswer } from "./peer_testing.ts";
+import { FakePeer, SeenAnswer } from "./fake_peer.ts";
 import { Flag, FrameType } from "./frames.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
 import type { H2Stream } from "./stream.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { H2Connection } from "./connection.ts";
 import type { HeaderList } from "./fields.ts";
-import { ANSWER_HEADERS, FakePeer, SeenAnswer } from "./peer_testing.ts";
+import { ANSWER_HEADERS, FakePeer, SeenAnswer } from "./fake_peer.ts";
 import { encodeFrame, encodeSettings, ErrorCode, Flag, FrameType, PREFACE } from "./frames.ts";
 import { encodeHeaders } from "./hpack_testing.ts";
 import { BLOCK } from "./connection_testing.ts";
-import { FakeClient } from "./client_testing.ts";
+import { FakeClient } from "./fake_client.ts";
 
 const ROUNDS = 300;
 const REQUEST: HeaderList = [":method", "POST", ":scheme", "http", ":path", "/a"];

@@ -14,7 +14,7 @@ import { encodeHeaders } from "./hpack_testing.ts";
 import type { HeaderBlock } from "./hpack_encoder.ts";
 import { MOST_STREAMS } from "./served_connection.ts";
 import { REQUEST_WINDOW, type ServedStream } from "./served_stream.ts";
-import { FakeClient } from "./client_testing.ts";
+import { FakeClient } from "./fake_client.ts";
 
 const { data, headers, rstStream, ping, windowUpdate, goaway } = FrameType;
 const HEADERS: HeaderBlock = { repeated: [], others: [":status", "200"] };

@@ -5,7 +5,7 @@ import { encodeFrame, encodeNumberFrame, ErrorCode, Flag, FrameType, Setting } f
 import { encodeHeaders } from "./hpack_testing.ts";
 import { MOST_STREAMS } from "./served_connection.ts";
 import type { ServedStream } from "./served_stream.ts";
-import { FakeClient } from "./client_testing.ts";
+import { FakeClient } from "./fake_client.ts";
 
 const { data, headers, rstStream, windowUpdate, ping, priority, settings, continuation } =
   FrameType;

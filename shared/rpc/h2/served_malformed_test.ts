@@ -5,7 +5,7 @@ import { encodeFrame, encodeNumberFrame, ErrorCode, Flag, FrameType } from "./fr
 import { encodeHeaders } from "./hpack_testing.ts";
 import { MOST_WAITING_BYTES, type ServedConnection } from "./served_connection.ts";
 import type { ServedStream } from "./served_stream.ts";
-import { FakeClient } from "./client_testing.ts";
+import { FakeClient } from "./fake_client.ts";
 
 const { headers, rstStream, windowUpdate } = FrameType;
 const REQUEST: HeaderList = [":method", "POST", ":scheme", "http", ":path", "/a"];

@@ -21,7 +21,7 @@ import { CallQueue } from "./call_queue.ts";
 import { callPeer } from "./caller.ts";
 import { encodeSdp } from "./sdp.ts";
 import { signalingService } from "./signaling_service.ts";
-import { FakePeers } from "./signaling_testing.ts";
+import { FakePeers } from "./fake_peers.ts";
 
 const SOON = { deadlineMs: 60_000 };
 

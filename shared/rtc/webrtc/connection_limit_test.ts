@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
-import { FakePeers, type FakePeersOptions } from "../signaling/signaling_testing.ts";
+import { FakePeers, type FakePeersOptions } from "../signaling/fake_peers.ts";
 import { FakeClock } from "../../base/time/fake_clock.ts";
 import { ConnectionLimit, OPEN_TIMEOUT_MS } from "./connection_limit.ts";
 

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readTrial } from "../../../agent/updates/guard/trial_file.ts";
-import { AgentBench, type KillPoint, type Said } from "./agent_bench.ts";
-import { numbered } from "./bench.ts";
+import { AgentRig, type KillPoint, type Said } from "./agent_rig.ts";
+import { numbered } from "./rig.ts";
 import { AGENT_STORIES, type AgentStory, prepareAgents } from "./stories.ts";
 
 const MACHINES = 3;
@@ -17,13 +17,13 @@ for (const story of AGENT_STORIES) {
     name: `a power cut at any fault point of the agent's ${story.name} leaves an agent that runs`,
     ignore: Deno.build.os !== "linux",
     fn: async (test) => {
-      await using benches = new AsyncDisposableStack();
+      await using rigs = new AsyncDisposableStack();
       const machines = await Promise.all(Array.from({ length: MACHINES }, async () => {
-        const machine = benches.use(await AgentBench.create());
+        const machine = rigs.use(await AgentRig.create());
         await prepareAgents(machine, story);
         return machine;
       }));
-      const rows = await rehearse(machines[0] as AgentBench, story);
+      const rows = await rehearse(machines[0] as AgentRig, story);
       await Promise.all(machines.map(async (machine) => {
         for (let row = rows.shift(); row; row = rows.shift()) {
           const kill = row;
@@ -39,8 +39,8 @@ for (const story of AGENT_STORIES) {
   });
 }
 
-async function rehearse(machine: AgentBench, { runs, ends }: AgentStory): Promise<KillPoint[]> {
-  const trace = join(machine.bench.root, "trace");
+async function rehearse(machine: AgentRig, { runs, ends }: AgentStory): Promise<KillPoint[]> {
+  const trace = join(machine.rig.root, "trace");
   const said = await machine.launch({ trace });
   assertEnd(said?.at(-1), ends);
   const points: KillPoint[] = [];
@@ -53,13 +53,13 @@ async function rehearse(machine: AgentBench, { runs, ends }: AgentStory): Promis
   return points;
 }
 
-async function cutPower(machine: AgentBench, kill: KillPoint, { ends }: AgentStory): Promise<void> {
-  const { bench } = machine;
-  await bench.reset();
+async function cutPower(machine: AgentRig, kill: KillPoint, { ends }: AgentStory): Promise<void> {
+  const { rig } = machine;
+  await rig.reset();
   const said = await machine.launch({ kill });
   if (said === undefined) {
-    await bench.killServers();
-    await bench.assertLinked("machine-agent");
+    await rig.killServers();
+    await rig.assertLinked("machine-agent");
     assertEnd((await machine.launch())?.at(-1), ends);
   } else {
     // How often a trial says that it comes on depends on the time that it takes.
@@ -67,7 +67,7 @@ async function cutPower(machine: AgentBench, kill: KillPoint, { ends }: AgentSto
     assertEnd(said.at(-1), ends);
   }
   assert.equal(await readTrial(machine.dir), undefined, "the guard watches nothing any more");
-  await bench.assertLinked("machine-agent");
+  await rig.assertLinked("machine-agent");
 }
 
 function assertEnd(said: Said | undefined, ends: "A" | "B"): void {

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readRollback } from "../../../agent/updates/guard/trial_file.ts";
-import { AgentBench, type AgentVersion } from "./agent_bench.ts";
+import { AgentRig, type AgentVersion } from "./agent_rig.ts";
 
 interface Bad {
   readonly name: string;
@@ -47,7 +47,7 @@ for (const { name, version, limitS, reason } of BAD) {
     name: `an agent that ${name} is replaced by the one before it, without a hand`,
     ignore: Deno.build.os !== "linux",
     fn: async () => {
-      await using machine = await AgentBench.create();
+      await using machine = await AgentRig.create();
       const b = await machine.version("B", undefined, version);
       await machine.version("B", b, version);
       await machine.version("A", b, { settlesAt: "refused", trialLimitS: limitS });
@@ -57,7 +57,7 @@ for (const { name, version, limitS, reason } of BAD) {
       assert.deepEqual(last?.agent.bad, ["B"]);
       assert.match(last?.agent.reason ?? "", reason);
       assert.equal(await readRollback(machine.dir), undefined, "the note is taken");
-      await machine.bench.assertLinked("machine-agent");
+      await machine.rig.assertLinked("machine-agent");
       for await (const { name } of Deno.readDir(machine.dir)) {
         assert(!name.includes(".before-"), `${name} is removed`);
       }
@@ -69,12 +69,12 @@ Deno.test({
   name: "two updates at once come one after the other, the agent's first",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
-    await using machine = await AgentBench.create();
-    const server = await machine.bench.version("T", "serves");
+    await using machine = await AgentRig.create();
+    const server = await machine.rig.version("T", "serves");
     const b = await machine.version("B", undefined);
     await machine.version("B", b, { server });
     await machine.version("A", b, { server });
-    const trace = join(machine.bench.root, "trace");
+    const trace = join(machine.rig.root, "trace");
     const said = await machine.launch({ trace });
     const last = said?.at(-1);
     assert.deepEqual(

@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { LinuxProcessTable } from "../../../shared/base/process/process_table_linux.ts";
 import { type Clock, systemClock } from "../../../shared/base/time/clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { Bench, settled } from "./bench.ts";
+import { Rig, settled } from "./rig.ts";
 import { homeOf, type Machine, shortStatus } from "./machine.ts";
 import type { Behaviour } from "./versions.ts";
 
 const table = new LinuxProcessTable();
 
-function test(name: string, body: (bench: Bench) => Promise<void>): void {
+function test(name: string, body: (rig: Rig) => Promise<void>): void {
   Deno.test({
     name,
     ignore: Deno.build.os !== "linux",
     fn: async () => {
-      await using bench = await Bench.create();
-      await body(bench);
+      await using rig = await Rig.create();
+      await body(rig);
     },
   });
 }
@@ -31,13 +31,13 @@ const BAD: readonly (readonly [Behaviour, RegExp])[] = [
 ];
 
 for (const [behaviour, reason] of BAD) {
-  test(`Updater goes back from a server that ${behaviour}, and keeps it out`, async (bench) => {
-    const a = await bench.version("A", "serves");
-    const b = await bench.version("B", behaviour);
-    const c = await bench.version("C", "serves");
-    await bench.install(a);
+  test(`Updater goes back from a server that ${behaviour}, and keeps it out`, async (rig) => {
+    const a = await rig.version("A", "serves");
+    const b = await rig.version("B", behaviour);
+    const c = await rig.version("C", "serves");
+    await rig.install(a);
     const limits = { unhealthyMs: 400 };
-    const machine = await bench.start({ server: b, startTimeoutMs: 300, limits });
+    const machine = await rig.start({ server: b, startTimeoutMs: 300, limits });
     try {
       await settled(machine, "A", "refused");
       const { lastRollback, error, bad } = machine.server.snapshot();
@@ -45,7 +45,7 @@ for (const [behaviour, reason] of BAD) {
       assert.deepEqual([lastRollback?.from.split("+")[0], lastRollback?.to], ["B", "A"]);
       assert.match(error, /tried and is blocked/);
       assert.equal(bad.length, 1);
-      assert.match(await bench.assertLinked(), /machine-server-A-/);
+      assert.match(await rig.assertLinked(), /machine-server-A-/);
       const starts = machine.lines.length;
       machine.server.setTarget(a);
       await settled(machine, "A", "idle");
@@ -54,21 +54,21 @@ for (const [behaviour, reason] of BAD) {
       assert.equal(machine.lines.length, starts, "it is not tried again");
       machine.server.setTarget(c);
       await settled(machine, "C", "idle");
-      assert.deepEqual(await leftovers(bench), [], "copies are removed");
+      assert.deepEqual(await leftovers(rig), [], "copies are removed");
     } finally {
       await machine.stop();
     }
   });
 }
 
-test("Updater tries a bad version again when the operator forgives it", async (bench) => {
-  const a = await bench.version("A", "serves");
-  const b = await bench.version("B", "ends at once");
-  await bench.install(a);
-  const machine = await bench.start({ server: b });
+test("Updater tries a bad version again when the operator forgives it", async (rig) => {
+  const a = await rig.version("A", "serves");
+  const b = await rig.version("B", "ends at once");
+  await rig.install(a);
+  const machine = await rig.start({ server: b });
   try {
     await settled(machine, "A", "refused");
-    await bench.version("B", "serves");
+    await rig.version("B", "serves");
     // The same file again, by its hash, is refused; this one is another.
     machine.server.forgetBad("B");
     await settled(machine, "B", "idle");
@@ -77,20 +77,20 @@ test("Updater tries a bad version again when the operator forgives it", async (b
   }
 });
 
-test("Updater ends an old server that ignores TERM", async (bench) => {
-  const a = await bench.version("A", "ignores TERM");
-  const b = await bench.version("B", "serves");
+test("Updater ends an old server that ignores TERM", async (rig) => {
+  const a = await rig.version("A", "ignores TERM");
+  const b = await rig.version("B", "serves");
   // A server has 70 s for its end; here they are 0.7 s.
   const processClock: Clock = {
     ...systemClock,
     setTimer: (ms, run) => systemClock.setTimer(ms / 100, run),
   };
-  const machine = await bench.start({ server: a, processClock });
+  const machine = await rig.start({ server: a, processClock });
   try {
     await settled(machine, "A", "idle");
     machine.server.setTarget(b);
     await settled(machine, "B", "idle");
-    const left = table.membersOf({ pid: 0, started: "", tree: bench.tree() });
+    const left = table.membersOf({ pid: 0, started: "", tree: rig.tree() });
     const running = await Promise.all(left.map(commandOf));
     assert.deepEqual(running, ["sleep 1000"], "only B is there");
   } finally {
@@ -98,14 +98,14 @@ test("Updater ends an old server that ignores TERM", async (bench) => {
   }
 });
 
-test("Updater ends an old server with all that it started", async (bench) => {
-  const a = await bench.version("A", "forks children");
-  const b = await bench.version("B", "serves");
-  await bench.install(a);
-  const machine = await bench.start({ server: b });
+test("Updater ends an old server with all that it started", async (rig) => {
+  const a = await rig.version("A", "forks children");
+  const b = await rig.version("B", "serves");
+  await rig.install(a);
+  const machine = await rig.start({ server: b });
   try {
     await settled(machine, "B");
-    const tree = bench.tree();
+    const tree = rig.tree();
     const left = table.membersOf({ pid: 0, started: "", tree });
     const running = await Promise.all(left.map(commandOf));
     assert.deepEqual(running.filter((text) => !text.startsWith("sleep 1000")), []);
@@ -115,26 +115,26 @@ test("Updater ends an old server with all that it started", async (bench) => {
   }
 });
 
-test("Updater starts the old version after a crash, as long as the window is closed", async (bench) => {
-  const a = await bench.version("A", "serves");
-  const b = await bench.version("B", "serves");
-  await bench.install(a);
+test("Updater starts the old version after a crash, as long as the window is closed", async (rig) => {
+  const a = await rig.version("A", "serves");
+  const b = await rig.version("B", "serves");
+  await rig.install(a);
   let isOpen = false;
-  const machine = await bench.start({ server: b, mayRestart: () => isOpen });
+  const machine = await rig.start({ server: b, mayRestart: () => isOpen });
   try {
     await settledIn(machine, "waiting");
     for (let crash = 1; crash <= 3; crash++) {
-      await bench.killServers();
+      await rig.killServers();
       await waitFor(() => versionsStarted(machine).length > crash, { deadlineMs: 60_000 });
     }
     assert.deepEqual([...new Set(versionsStarted(machine))], ["A"]);
-    assert.equal(await bench.assertLinked(), machine.server.chosen?.path);
+    assert.equal(await rig.assertLinked(), machine.server.chosen?.path);
     const { waitingFor, waitingSince } = machine.server.snapshot();
     assert.equal(waitingFor, "the window is closed");
     assert.ok(waitingSince);
     await machine.stop();
 
-    const again = await bench.start({ server: b, mayRestart: () => isOpen });
+    const again = await rig.start({ server: b, mayRestart: () => isOpen });
     try {
       await settledIn(again, "waiting");
       await waitFor(() => again.serving === "A", { deadlineMs: 60_000 });
@@ -148,12 +148,12 @@ test("Updater starts the old version after a crash, as long as the window is clo
   }
 });
 
-test("Updater installs outside the window when the operator insists, once", async (bench) => {
-  const a = await bench.version("A", "serves");
-  const b = await bench.version("B", "serves");
-  const c = await bench.version("C", "serves");
-  await bench.install(a);
-  const machine = await bench.start({ server: b, mayRestart: () => false });
+test("Updater installs outside the window when the operator insists, once", async (rig) => {
+  const a = await rig.version("A", "serves");
+  const b = await rig.version("B", "serves");
+  const c = await rig.version("C", "serves");
+  await rig.install(a);
+  const machine = await rig.start({ server: b, mayRestart: () => false });
   try {
     await settledIn(machine, "waiting");
     machine.server.force();
@@ -169,11 +169,11 @@ test("Updater installs outside the window when the operator insists, once", asyn
   }
 });
 
-test("Updater drops a version that is withdrawn before it was swapped in", async (bench) => {
-  const a = await bench.version("A", "serves");
-  const b = await bench.version("B", "serves");
-  await bench.install(a);
-  const machine = await bench.start({ server: b, mayRestart: () => false });
+test("Updater drops a version that is withdrawn before it was swapped in", async (rig) => {
+  const a = await rig.version("A", "serves");
+  const b = await rig.version("B", "serves");
+  await rig.install(a);
+  const machine = await rig.start({ server: b, mayRestart: () => false });
   try {
     await settledIn(machine, "waiting");
     machine.server.setTarget(undefined);
@@ -187,12 +187,12 @@ test("Updater drops a version that is withdrawn before it was swapped in", async
   }
 });
 
-test("Updater leaves off a download that is withdrawn in its middle", async (bench) => {
-  const a = await bench.version("A", "serves");
-  await bench.install(a);
+test("Updater leaves off a download that is withdrawn in its middle", async (rig) => {
+  const a = await rig.version("A", "serves");
+  await rig.install(a);
   let isAborted = false;
   const asked = Promise.withResolvers<void>();
-  const machine = await bench.start({
+  const machine = await rig.start({
     server: { version: "B", url: "http://127.0.0.1:9/b", sha256: "ab".repeat(32) },
     fetch: (_, init) =>
       new Promise((_resolve, reject) => {
@@ -215,11 +215,11 @@ test("Updater leaves off a download that is withdrawn in its middle", async (ben
   }
 });
 
-test("Updater goes down to an older version when the configuration says so", async (bench) => {
-  const a = await bench.version("1.0.0", "serves");
-  const b = await bench.version("2.0.0", "serves");
-  await bench.install(b);
-  const machine = await bench.start({ server: a });
+test("Updater goes down to an older version when the configuration says so", async (rig) => {
+  const a = await rig.version("1.0.0", "serves");
+  const b = await rig.version("2.0.0", "serves");
+  await rig.install(b);
+  const machine = await rig.start({ server: a });
   try {
     await settled(machine, "1.0.0", "idle");
     assert.equal(machine.server.snapshot().previous, "2.0.0");
@@ -228,13 +228,13 @@ test("Updater goes down to an older version when the configuration says so", asy
   }
 });
 
-test("Updater goes on with what the links say when agent.db is damaged", async (bench) => {
-  const a = await bench.version("A", "serves");
-  await bench.install(a);
-  const before = await bench.assertLinked();
-  const database = join(bench.dir, "agent.db");
+test("Updater goes on with what the links say when agent.db is damaged", async (rig) => {
+  const a = await rig.version("A", "serves");
+  await rig.install(a);
+  const before = await rig.assertLinked();
+  const database = join(rig.dir, "agent.db");
   await Deno.writeTextFile(database, "no database ".repeat(1_000));
-  const machine = await bench.start();
+  const machine = await rig.start();
   try {
     await settled(machine);
     assert.equal(machine.serving, "A");
@@ -249,15 +249,15 @@ test("Updater goes on with what the links say when agent.db is damaged", async (
   }
 });
 
-test("Updater takes the version before when the installed file is gone", async (bench) => {
-  const a = await bench.version("A", "serves");
-  const b = await bench.version("B", "serves");
-  await bench.install(a);
-  await bench.install(b);
-  await Deno.remove(await bench.assertLinked());
+test("Updater takes the version before when the installed file is gone", async (rig) => {
+  const a = await rig.version("A", "serves");
+  const b = await rig.version("B", "serves");
+  await rig.install(a);
+  await rig.install(b);
+  await Deno.remove(await rig.assertLinked());
   const source = new URL(b.url);
   await Deno.rename(source, `${source.pathname}.away`);
-  const machine = await bench.start();
+  const machine = await rig.start();
   try {
     await waitFor(() => machine.serving === "A", { deadlineMs: 60_000, what: "A serves" });
     assert.match(machine.server.snapshot().error, /does not exist/);
@@ -286,9 +286,9 @@ async function commandOf(pid: number): Promise<string> {
   return text.replaceAll("\0", " ").trim();
 }
 
-async function leftovers(bench: Bench): Promise<string[]> {
+async function leftovers(rig: Rig): Promise<string[]> {
   const found: string[] = [];
-  for (const folder of [bench.dir, homeOf(bench.dir)]) {
+  for (const folder of [rig.dir, homeOf(rig.dir)]) {
     for await (const { name } of Deno.readDir(folder)) {
       if (name.includes(".before-") || name.endsWith(".unfinished")) found.push(name);
     }

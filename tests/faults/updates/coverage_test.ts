@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readSources } from "../../habits/sources.ts";
-import { AgentBench } from "./agent_bench.ts";
-import { Bench, numbered } from "./bench.ts";
+import { AgentRig } from "./agent_rig.ts";
+import { numbered, Rig } from "./rig.ts";
 import { AGENT_STORIES, prepareAgents, SERVER_STORIES } from "./stories.ts";
 
 /** Fault points that no story passes, and why. */
@@ -23,15 +23,15 @@ Deno.test({
       for (const point of points) passed.add(point.split("#")[0] ?? "");
     };
     for (const story of SERVER_STORIES) {
-      await using bench = await Bench.create();
-      if (story.before) await bench.install(await bench.version("A", story.before));
-      const server = await bench.version("B", story.next);
-      add(await bench.rehearse({ server, closedQuestions: 1 }));
+      await using rig = await Rig.create();
+      if (story.before) await rig.install(await rig.version("A", story.before));
+      const server = await rig.version("B", story.next);
+      add(await rig.rehearse({ server, closedQuestions: 1 }));
     }
     for (const story of AGENT_STORIES) {
-      await using machine = await AgentBench.create();
+      await using machine = await AgentRig.create();
       await prepareAgents(machine, story);
-      const trace = join(machine.bench.root, "trace");
+      const trace = join(machine.rig.root, "trace");
       await machine.launch({ trace });
       for (const run of story.runs) {
         const [version = "", again] = run.split(" ");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { noSmallDisks, withSmallDisk } from "../../../shared/test_tools/small_disk.ts";
 import { StoreError } from "../../../shared/base/store/sqlite.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
-import { Bench, logOf, settled } from "./bench.ts";
+import { logOf, Rig, settled } from "./rig.ts";
 import { type Machine, shortStatus } from "./machine.ts";
 
 const KIBIBYTES = 2_000;
@@ -15,7 +15,7 @@ interface Disk {
   remount(how: "ro" | "rw"): Promise<void>;
 }
 
-function test(name: string, body: (bench: Bench, disk: Disk) => Promise<void>): void {
+function test(name: string, body: (rig: Rig, disk: Disk) => Promise<void>): void {
   Deno.test({
     name,
     ignore: noSmallDisks(import.meta.url),
@@ -25,8 +25,8 @@ function test(name: string, body: (bench: Bench, disk: Disk) => Promise<void>): 
         await withSmallDisk(folder, KIBIBYTES, async () => {
           const ballast = join(folder, "ballast");
           // The machine alone is on the small disk.
-          await using bench = await Bench.create(join(folder, "machine"));
-          await body(bench, {
+          await using rig = await Rig.create(join(folder, "machine"));
+          await body(rig, {
             fill: () => fill(ballast),
             free: () => Deno.remove(ballast),
             remount: (how) => mount("-o", `remount,${how}`, folder),
@@ -60,10 +60,10 @@ const serves = async (machine: Machine, version: string) => {
   }
 };
 
-test("a full disk keeps an update from the machine until there is room", async (bench, disk) => {
-  await bench.install(await bench.version("A", "serves"));
-  const b = await bench.version("B", "serves");
-  const machine = await bench.start();
+test("a full disk keeps an update from the machine until there is room", async (rig, disk) => {
+  await rig.install(await rig.version("A", "serves"));
+  const b = await rig.version("B", "serves");
+  const machine = await rig.start();
   try {
     await serves(machine, "A");
     await disk.fill();
@@ -78,14 +78,14 @@ test("a full disk keeps an update from the machine until there is room", async (
   }
 });
 
-test("a disk that is full at the swap leaves the old version in place", async (bench, disk) => {
-  await bench.install(await bench.version("A", "serves"));
-  const b = await bench.version("B", "serves");
+test("a disk that is full at the swap leaves the old version in place", async (rig, disk) => {
+  await rig.install(await rig.version("A", "serves"));
+  const b = await rig.version("B", "serves");
   let isOpen = false;
-  const machine = await bench.start({ server: b, mayRestart: () => isOpen });
+  const machine = await rig.start({ server: b, mayRestart: () => isOpen });
   try {
     await waitFor(() => machine.server.snapshot().state === "waiting", { deadlineMs: 60_000 });
-    const before = await bench.assertLinked();
+    const before = await rig.assertLinked();
     await disk.fill();
     isOpen = true;
     const isTold = () =>
@@ -93,7 +93,7 @@ test("a disk that is full at the swap leaves the old version in place", async (b
       machine.server.snapshot().error !== "";
     await waitFor(isTold, { deadlineMs: 60_000, what: "it is told" });
     await serves(machine, "A");
-    assert.equal(await bench.assertLinked(), before);
+    assert.equal(await rig.assertLinked(), before);
     await disk.free();
     await settled(machine, "B", "idle");
   } finally {
@@ -101,10 +101,10 @@ test("a disk that is full at the swap leaves the old version in place", async (b
   }
 });
 
-test("a bad version goes although the disk is full", async (bench, disk) => {
-  await bench.install(await bench.version("A", "serves"));
-  const b = await bench.version("B", "hangs after it served");
-  const machine = await bench.start({ server: b, limits: { unhealthyMs: 1_000 } });
+test("a bad version goes although the disk is full", async (rig, disk) => {
+  await rig.install(await rig.version("A", "serves"));
+  const b = await rig.version("B", "hangs after it served");
+  const machine = await rig.start({ server: b, limits: { unhealthyMs: 1_000 } });
   try {
     await waitFor(() => machine.server.snapshot().state === "trial", { deadlineMs: 60_000 });
     await disk.fill();
@@ -112,7 +112,7 @@ test("a bad version goes although the disk is full", async (bench, disk) => {
     await disk.free();
     await settled(machine, "A", "refused");
     await machine.stop();
-    const again = await bench.start();
+    const again = await rig.start();
     try {
       await settled(again, "A", "refused");
       assert.deepEqual(again.server.snapshot().bad.map(({ version }) => version), ["B"]);
@@ -124,10 +124,10 @@ test("a bad version goes although the disk is full", async (bench, disk) => {
   }
 });
 
-test("a machine starts what it had when its disk is full", async (bench, disk) => {
-  await bench.install(await bench.version("A", "serves"));
+test("a machine starts what it had when its disk is full", async (rig, disk) => {
+  await rig.install(await rig.version("A", "serves"));
   await disk.fill();
-  const machine = await bench.start();
+  const machine = await rig.start();
   try {
     await serves(machine, "A");
   } finally {
@@ -135,20 +135,20 @@ test("a machine starts what it had when its disk is full", async (bench, disk) =
   }
 });
 
-test("a link that cannot be turned leaves the old version in place", async (bench) => {
-  await bench.install(await bench.version("A", "serves"));
-  const b = await bench.version("B", "serves");
-  const bin = join(bench.dir, "bin");
-  const before = await bench.assertLinked();
+test("a link that cannot be turned leaves the old version in place", async (rig) => {
+  await rig.install(await rig.version("A", "serves"));
+  const b = await rig.version("B", "serves");
+  const bin = join(rig.dir, "bin");
+  const before = await rig.assertLinked();
   await mount("--bind", bin, bin);
   try {
     await mount("-o", "remount,ro,bind", bin);
-    const machine = await bench.start({ server: b });
+    const machine = await rig.start({ server: b });
     try {
       const isTold = () => /read-only/.test(machine.server.snapshot().waitingFor);
       await waitFor(isTold, { deadlineMs: 60_000, what: "it is told" });
       await serves(machine, "A");
-      assert.equal(await bench.assertLinked(), before);
+      assert.equal(await rig.assertLinked(), before);
       await mount("-o", "remount,rw,bind", bin);
       machine.server.force();
       await settled(machine, "B", "idle");
@@ -162,14 +162,14 @@ test("a link that cannot be turned leaves the old version in place", async (benc
 
 test(
   "a read-only disk changes nothing; the machine runs when it is fixed",
-  async (bench, disk) => {
-    await bench.install(await bench.version("A", "serves"));
-    const before = await bench.assertLinked();
+  async (rig, disk) => {
+    await rig.install(await rig.version("A", "serves"));
+    const before = await rig.assertLinked();
     await disk.remount("ro");
-    await assert.rejects(bench.start(), StoreError);
-    assert.equal(await bench.assertLinked(), before);
+    await assert.rejects(rig.start(), StoreError);
+    assert.equal(await rig.assertLinked(), before);
     await disk.remount("rw");
-    const machine = await bench.start();
+    const machine = await rig.start();
     try {
       await settled(machine, "A", "idle");
     } finally {

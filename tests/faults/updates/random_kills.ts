@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { parseFlags, renderHelp } from "../../../shared/base/flags/flags.ts";
 import type { Target } from "../../../agent/updates/updater/target.ts";
-import { AgentBench } from "./agent_bench.ts";
-import { Bench, settled } from "./bench.ts";
+import { AgentRig } from "./agent_rig.ts";
+import { Rig, settled } from "./rig.ts";
 
 const flags = {
   program: "make faults",
@@ -40,17 +40,17 @@ let left = values.kills;
 let killed = 0;
 const startedMs = performance.now();
 await Promise.all(Array.from({ length: values.machines }, async (_, index) => {
-  await using bench = await Bench.create();
-  const versions = await serverVersions(bench);
-  await bench.install(versions[0] as Target);
-  await using agents = await AgentBench.create();
+  await using rig = await Rig.create();
+  const versions = await serverVersions(rig);
+  await rig.install(versions[0] as Target);
+  await using agents = await AgentRig.create();
   const target = await agents.version("B", undefined, { bringsSchemaOn: true });
   await agents.version("B", target, { bringsSchemaOn: true, settlesAt: "never" });
   await agents.version("A", target, { settlesAt: "never" });
   while (left-- > 0) {
     const isAgent = random() * AGENT_SHARE < 1;
     try {
-      await (isAgent ? killAgent(agents) : killServer(bench, versions));
+      await (isAgent ? killAgent(agents) : killServer(rig, versions));
     } catch (error) {
       const kind = isAgent ? "agent" : "server";
       print(`machine ${index}, ${kind}, after ${killed} kills, seed ${seed}: ${error}`);
@@ -65,22 +65,22 @@ await Promise.all(Array.from({ length: values.machines }, async (_, index) => {
 print(`${killed} kills: after each of them a machine that runs`);
 Deno.exit(0);
 
-async function serverVersions(bench: Bench): Promise<Target[]> {
+async function serverVersions(rig: Rig): Promise<Target[]> {
   return [
-    await bench.version("A", "serves"),
-    await bench.version("B", "serves"),
-    await bench.version("C", "serves with a newer schema"),
-    await bench.version("D", "ends at once with a newer schema"),
-    await bench.version("E", "hangs after it served"),
+    await rig.version("A", "serves"),
+    await rig.version("B", "serves"),
+    await rig.version("C", "serves with a newer schema"),
+    await rig.version("D", "ends at once with a newer schema"),
+    await rig.version("E", "hangs after it served"),
   ];
 }
 
-async function killServer(bench: Bench, versions: readonly Target[]): Promise<void> {
+async function killServer(rig: Rig, versions: readonly Target[]): Promise<void> {
   const server = pick(versions);
-  await bench.killedChild({ server, settlesAt: "never", limits: LIMITS }, random() * LONGEST_MS);
-  if (random() < 0.5) await bench.killServers();
-  await bench.assertLinked();
-  const machine = await bench.start({ limits: LIMITS });
+  await rig.killedChild({ server, settlesAt: "never", limits: LIMITS }, random() * LONGEST_MS);
+  if (random() < 0.5) await rig.killServers();
+  await rig.assertLinked();
+  const machine = await rig.start({ limits: LIMITS });
   try {
     const serving = await settled(machine);
     assert(["A", "B", "C"].includes(serving), `${serving} serves`);
@@ -91,11 +91,11 @@ async function killServer(bench: Bench, versions: readonly Target[]): Promise<vo
   }
 }
 
-async function killAgent(agents: AgentBench): Promise<void> {
-  await agents.bench.reset();
+async function killAgent(agents: AgentRig): Promise<void> {
+  await agents.rig.reset();
   await agents.killedLaunch(random() * 3 * LONGEST_MS);
-  await agents.bench.killServers();
-  await agents.bench.assertLinked("machine-agent");
+  await agents.rig.killServers();
+  await agents.rig.assertLinked("machine-agent");
   const agent = await agents.launchUntilSettled();
   assert(["A", "B"].includes(agent), `${agent} runs`);
 }

@@ -3,7 +3,7 @@
  * it started, and started again. Each time a version runs, and in the end the right one does.
  */
 import assert from "node:assert/strict";
-import { Bench, settled } from "./bench.ts";
+import { Rig, settled } from "./rig.ts";
 import { shortStatus } from "./machine.ts";
 import { SERVER_STORIES, type ServerStory } from "./stories.ts";
 
@@ -15,16 +15,16 @@ for (const story of SERVER_STORIES) {
     name: `a machine killed at any fault point of ${story.name} runs the old or the new version`,
     ignore: Deno.build.os !== "linux",
     fn: async (test) => {
-      await using benches = new AsyncDisposableStack();
+      await using rigs = new AsyncDisposableStack();
       const prepared = await Promise.all(Array.from({ length: MACHINES }, async () => {
-        const bench = benches.use(await Bench.create());
-        if (story.before) await bench.install(await bench.version("A", story.before));
-        await bench.remember();
-        return { bench, next: await bench.version("B", story.next) };
+        const rig = rigs.use(await Rig.create());
+        if (story.before) await rig.install(await rig.version("A", story.before));
+        await rig.remember();
+        return { rig, next: await rig.version("B", story.next) };
       }));
       const [first] = prepared;
       assert(first);
-      const points = await first.bench.rehearse({ server: first.next, closedQuestions: 1 });
+      const points = await first.rig.rehearse({ server: first.next, closedQuestions: 1 });
       const rows = points.map((point, index) => ({ point, isPowerCut: index % 2 === 0 }));
       await Promise.all(prepared.map(async (machine) => {
         for (let row = rows.shift(); row; row = rows.shift()) {
@@ -44,12 +44,12 @@ for (const story of SERVER_STORIES) {
 
 async function killAt(
   story: ServerStory,
-  { bench, next }: { bench: Bench; next: Awaited<ReturnType<Bench["version"]>> },
+  { rig, next }: { rig: Rig; next: Awaited<ReturnType<Rig["version"]>> },
   point: string,
   isPowerCut: boolean,
 ): Promise<void> {
-  await bench.reset();
-  const end = await bench.child({ server: next, closedQuestions: 1 }, {
+  await rig.reset();
+  const end = await rig.child({ server: next, closedQuestions: 1 }, {
     MACHINE_FAULT_POINT: point,
   });
   // How often a trial says that it comes on depends on the time that it takes, and so does whether
@@ -59,11 +59,11 @@ async function killAt(
   const ended = end.signal ?? `code ${end.code}`;
   const may = isCertain ? ["SIGKILL"] : ["SIGKILL", "code 0"];
   assert(may.includes(ended), `${ended}: ${end.stdout}${end.stderr}`);
-  if (isPowerCut) await bench.killServers();
-  if (story.before) await bench.assertLinked();
+  if (isPowerCut) await rig.killServers();
+  if (story.before) await rig.assertLinked();
 
   // Without a word of the cloud first: the machine must run on its own.
-  const machine = await bench.start(story.before ? {} : { server: next });
+  const machine = await rig.start(story.before ? {} : { server: next });
   try {
     const serving = await settled(machine);
     assert(story.may.includes(serving), `${serving} runs`);
@@ -76,7 +76,7 @@ async function killAt(
       assert.deepEqual([server.state, server.installed, server.bad], ["idle", "B", []]);
       if (story.before) assert.equal(server.previous, "A");
     }
-    await bench.assertLinked();
+    await rig.assertLinked();
   } finally {
     await machine.stop();
   }

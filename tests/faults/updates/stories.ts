@@ -1,6 +1,6 @@
 /** The updates whose every moment is tried. */
 import { join } from "node:path";
-import type { AgentBench, AgentVersion } from "./agent_bench.ts";
+import type { AgentRig, AgentVersion } from "./agent_rig.ts";
 import type { Behaviour } from "./versions.ts";
 
 /** An update of the server. */
@@ -64,10 +64,10 @@ export const AGENT_STORIES: readonly AgentStory[] = [
 
 /** Writes the versions of a story; A is the one that is installed. */
 export async function prepareAgents(
-  machine: AgentBench,
+  machine: AgentRig,
   { b, losesCloud, ends }: AgentStory,
 ): Promise<void> {
-  const noCloudFile = join(machine.bench.root, "no-cloud");
+  const noCloudFile = join(machine.rig.root, "no-cloud");
   const options = losesCloud ? { ...b, script: `touch "${noCloudFile}"`, noCloudFile } : b;
   const target = await machine.version("B", undefined, options);
   await machine.version("B", target, options);

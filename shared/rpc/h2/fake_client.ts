@@ -8,7 +8,7 @@ import { ServedConnection } from "./served_connection.ts";
 import type { RequestReceiver, ServedStream } from "./served_stream.ts";
 import type { WritableSocket } from "./socket.ts";
 import type { StreamFailure } from "./stream.ts";
-import type { SeenFrame } from "./peer_testing.ts";
+import type { SeenFrame } from "./fake_peer.ts";
 import { until } from "./wait_testing.ts";
 
 /** What the server's side saw of a request. */

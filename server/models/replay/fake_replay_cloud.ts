@@ -20,7 +20,7 @@ export interface StoredFile {
 }
 
 /** Gives out its data page by page, as the cloud does, or answers with an error. */
-export class ReplayCloudFake {
+export class FakeReplayCloud {
   readonly files: StoredFile[] = [];
   /** By the name of the method. */
   readonly answers = new Map<string, JsonObject[]>();

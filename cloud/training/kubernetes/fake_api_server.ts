@@ -1,11 +1,11 @@
-/** For tests: an API server over HTTP or HTTPS in front of a {@link TestCluster}. */
+/** For tests: an API server over HTTP or HTTPS in front of a {@link FakeCluster}. */
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { freePort } from "../../../shared/test_tools/free_port.ts";
 import { TestAuthority } from "../../triggers/delivery/certificates_testing.ts";
-import { CUT } from "./kubelet_testing.ts";
-import { type Kind, TestCluster, type TestObject } from "./cluster_testing.ts";
+import { CUT } from "./fake_kubelet.ts";
+import { FakeCluster, type FakeObject, type Kind } from "./fake_cluster.ts";
 
 export const NAMESPACE = "training";
 const PATH =
@@ -18,7 +18,7 @@ export interface ApiServerOptions {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-export class TestApiServer implements AsyncDisposable {
+export class FakeApiServer implements AsyncDisposable {
   readonly #authority = new TestAuthority();
   readonly #certificate = this.#authority.issue("localhost");
   readonly #streams = new Set<AbortController>();
@@ -34,12 +34,12 @@ export class TestApiServer implements AsyncDisposable {
   readonly #port = freePort();
 
   private constructor(
-    readonly cluster: TestCluster,
+    readonly cluster: FakeCluster,
     private readonly options: ApiServerOptions,
   ) {}
 
-  static async start(options: ApiServerOptions = {}): Promise<TestApiServer> {
-    const server = new TestApiServer(await TestCluster.start(options.variables), options);
+  static async start(options: ApiServerOptions = {}): Promise<FakeApiServer> {
+    const server = new FakeApiServer(await FakeCluster.start(options.variables), options);
     await Deno.writeTextFile(server.caFile, server.#authority.cert);
     await server.writeToken();
     await server.listen();
@@ -151,7 +151,7 @@ export class TestApiServer implements AsyncDisposable {
   }
 
   async #create(kind: Kind, request: Request): Promise<Response> {
-    const object = await request.json() as TestObject;
+    const object = await request.json() as FakeObject;
     const wrong = await this.options.check?.(object);
     if (wrong !== undefined) return status(422, wrong);
     const { metadata: { name, ownerReferences } } = object;
@@ -194,7 +194,7 @@ export class TestApiServer implements AsyncDisposable {
     return new Response(stream);
   }
 
-  #log(pod: TestObject, query: URLSearchParams): Response {
+  #log(pod: FakeObject, query: URLSearchParams): Response {
     const container = this.cluster.containers.get(pod.metadata.name);
     if (!container) return status(400, "container is waiting to start");
     assert.equal(query.get("timestamps"), "true");
@@ -226,7 +226,7 @@ function verbOf(
   return log ? "get" : verbs[method] ?? method;
 }
 
-function isChosen({ metadata: { labels = {} } }: TestObject, query: URLSearchParams): boolean {
+function isChosen({ metadata: { labels = {} } }: FakeObject, query: URLSearchParams): boolean {
   const uid = query.get("fieldSelector")?.split("=")[1];
   if (uid !== undefined) return labels["of"] === uid;
   const [key = "", value] = query.get("labelSelector")?.split("=") ?? [];

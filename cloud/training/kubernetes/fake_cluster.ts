@@ -3,9 +3,9 @@
  * keeps objects, and runs the container of a pod as a process.
  */
 import assert from "node:assert/strict";
-import { Container, containerFolder, type ContainerSpec } from "./kubelet_testing.ts";
+import { containerFolder, type ContainerSpec, FakeContainer } from "./fake_kubelet.ts";
 
-export interface TestObject {
+export interface FakeObject {
   readonly kind: string;
   readonly metadata: {
     readonly name: string;
@@ -28,20 +28,20 @@ export type Kind = "jobs" | "secrets" | "pods" | "events";
 const GRACE_MS = 2_000;
 
 /** One namespace of a cluster. */
-export class TestCluster implements AsyncDisposable {
-  readonly objects: Record<Kind, Map<string, TestObject>> = {
+export class FakeCluster implements AsyncDisposable {
+  readonly objects: Record<Kind, Map<string, FakeObject>> = {
     jobs: new Map(),
     secrets: new Map(),
     pods: new Map(),
     events: new Map(),
   };
-  readonly containers = new Map<string, Container>();
+  readonly containers = new Map<string, FakeContainer>();
   /** What happened to pods, in order; a watch begins after a version. */
   readonly history: { readonly version: number; readonly type: string; readonly object: string }[] =
     [];
   readonly watchers = new Set<() => void>();
   /** Statuses of pods that do not start; undefined: they do. */
-  notStarting: ((pod: TestObject) => object) | undefined;
+  notStarting: ((pod: FakeObject) => object) | undefined;
   /** Why no pod is made. */
   refusesPods: string | undefined;
   #version = 1;
@@ -52,16 +52,16 @@ export class TestCluster implements AsyncDisposable {
   ) {}
 
   /** @param variables of containers, besides those of their pods */
-  static async start(variables: Readonly<Record<string, string>> = {}): Promise<TestCluster> {
+  static async start(variables: Readonly<Record<string, string>> = {}): Promise<FakeCluster> {
     const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "kube-" });
-    return new TestCluster(folder, variables);
+    return new FakeCluster(folder, variables);
   }
 
   get version(): number {
     return this.#version;
   }
 
-  add(kind: Kind, object: TestObject): TestObject {
+  add(kind: Kind, object: FakeObject): FakeObject {
     const kept = {
       ...object,
       metadata: {
@@ -75,7 +75,7 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /** The controller of jobs: makes the pod of one that is not suspended. */
-  resume(job: TestObject): void {
+  resume(job: FakeObject): void {
     job.metadata.resourceVersion = String(++this.#version);
     if (job.spec.suspend) return;
     if (this.refusesPods !== undefined) {
@@ -83,33 +83,33 @@ export class TestCluster implements AsyncDisposable {
         metadata: { name: crypto.randomUUID(), labels: { of: job.metadata.uid } },
         ...{ kind: "Event", reason: "FailedCreate", message: this.refusesPods },
       };
-      this.add("events", event as unknown as TestObject);
+      this.add("events", event as unknown as FakeObject);
       return;
     }
     const { metadata, spec } = job.spec.template;
     const name = `${job.metadata.name.slice(0, 57)}-${crypto.randomUUID().slice(0, 5)}`;
     const owner = [{ uid: job.metadata.uid }];
     const made = { kind: "Pod", metadata: { ...metadata, name, ownerReferences: owner }, spec };
-    const pod = this.add("pods", made as unknown as TestObject);
+    const pod = this.add("pods", made as unknown as FakeObject);
     pod.status = { phase: "Pending" };
     this.#changed("ADDED", pod);
     if (this.notStarting) return this.setStatus(pod, this.notStarting(pod));
     void this.#run(pod, job);
   }
 
-  setStatus(pod: TestObject, status: object): void {
+  setStatus(pod: FakeObject, status: object): void {
     pod.status = status;
     this.#changed("MODIFIED", pod);
   }
 
-  get pod(): TestObject {
+  get pod(): FakeObject {
     const [pod] = this.objects.pods.values();
     assert.ok(pod, "there is no pod");
     return pod;
   }
 
   /** Ends a pod with a status that is not of its script. */
-  async end(pod: TestObject, status: object): Promise<void> {
+  async end(pod: FakeObject, status: object): Promise<void> {
     pod.metadata.deletionTimestamp ??= new Date().toISOString();
     pod.status = { ...pod.status, ...status, isKept: true };
     await this.#kill(pod);
@@ -123,8 +123,8 @@ export class TestCluster implements AsyncDisposable {
     void this.#delete(job);
   }
 
-  async #delete(job: TestObject): Promise<void> {
-    const isOwned = ({ metadata }: TestObject) =>
+  async #delete(job: FakeObject): Promise<void> {
+    const isOwned = ({ metadata }: FakeObject) =>
       metadata.ownerReferences?.some(({ uid }) => uid === job.metadata.uid) ?? false;
     for (const pod of [...this.objects.pods.values()].filter(isOwned)) {
       await this.#kill(pod);
@@ -137,7 +137,7 @@ export class TestCluster implements AsyncDisposable {
     this.objects.jobs.delete(job.metadata.name);
   }
 
-  async #kill(pod: TestObject): Promise<void> {
+  async #kill(pod: FakeObject): Promise<void> {
     const container = this.containers.get(pod.metadata.name);
     if (!container) return;
     container.kill("SIGTERM");
@@ -146,12 +146,12 @@ export class TestCluster implements AsyncDisposable {
     clearTimeout(timer);
   }
 
-  async #run(pod: TestObject, job: TestObject): Promise<void> {
+  async #run(pod: FakeObject, job: FakeObject): Promise<void> {
     const [spec] = pod.spec.containers as ContainerSpec[];
     assert.ok(spec);
     const secret = (name: string) => this.objects.secrets.get(name)?.stringData ?? {};
     const folder = await containerFolder(this.folder);
-    const container = new Container(spec, secret, folder, this.variables);
+    const container = new FakeContainer(spec, secret, folder, this.variables);
     this.containers.set(pod.metadata.name, container);
     this.setStatus(pod, { phase: "Running", containerStatuses: [{ state: { running: {} } }] });
     const exitCode = await container.exited;
@@ -167,7 +167,7 @@ export class TestCluster implements AsyncDisposable {
     job.status = { conditions: [{ type, status: "True", reason }] };
   }
 
-  #changed(type: string, pod: TestObject): void {
+  #changed(type: string, pod: FakeObject): void {
     pod.metadata.resourceVersion = String(++this.#version);
     const object = JSON.stringify({ type, object: pod });
     this.history.push({ version: this.#version, type, object });

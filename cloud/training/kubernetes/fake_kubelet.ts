@@ -80,7 +80,7 @@ function encoded({ time, text }: LogLine): Uint8Array<ArrayBuffer> {
 }
 
 /** A container that runs. */
-export class Container {
+export class FakeContainer {
   readonly log = new ContainerLog();
   readonly exited: Promise<number>;
   readonly #process: Deno.ChildProcess;

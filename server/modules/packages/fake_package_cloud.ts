@@ -8,7 +8,7 @@ import { createInProcessTransport } from "../../../shared/rpc/server/in_process.
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
 
 /** A cloud that knows packages by "org/name version". */
-export class PackageCloudFake {
+export class FakePackageCloud {
   readonly asked: GetPackageRequest[] = [];
   /** Where each package is; `version` is the answer to "latest". */
   readonly packages = new Map<string, { url: string; checksum?: string; version?: string }>();

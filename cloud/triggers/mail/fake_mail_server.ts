@@ -13,7 +13,7 @@ export interface ReceivedMail {
 }
 
 /** A real mail server that keeps what it was sent. For tests. */
-export class TestMailServer implements AsyncDisposable {
+export class FakeMailServer implements AsyncDisposable {
   readonly mails: ReceivedMail[] = [];
   readonly #server: SMTPServer;
 
@@ -44,8 +44,8 @@ export class TestMailServer implements AsyncDisposable {
   }
 
   /** Without TLS unless the options specify otherwise. */
-  static async start(options: SMTPServerOptions = {}): Promise<TestMailServer> {
-    const server = new TestMailServer(options);
+  static async start(options: SMTPServerOptions = {}): Promise<FakeMailServer> {
+    const server = new FakeMailServer(options);
     await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
     return server;
   }

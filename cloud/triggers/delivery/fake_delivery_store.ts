@@ -1,7 +1,7 @@
 import type { AttemptRecord, DeliveryRow, PendingRow } from "./delivery_store.ts";
 
 /** Notifications in memory; answers come within the same turn. For tests that do not wait. */
-export class MemoryDeliveryStore {
+export class FakeDeliveryStore {
   readonly #rows: DeliveryRow[] = [];
   readonly recorded: AttemptRecord[] = [];
 

@@ -30,7 +30,7 @@ export interface ChildEnd {
 }
 
 /** A machine's folder, brought back to the same beginning for each row of a table. */
-export class Bench implements AsyncDisposable {
+export class Rig implements AsyncDisposable {
   readonly dir: string;
   /** For what is no part of the machine. */
   readonly root: string;
@@ -42,11 +42,11 @@ export class Bench implements AsyncDisposable {
   }
 
   /** @param dir the machine's folder, when it shall lie on a disk of its own. */
-  static async create(dir?: string): Promise<Bench> {
+  static async create(dir?: string): Promise<Rig> {
     const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "updates-" }));
-    const bench = new Bench(root, dir ?? join(root, "machine"));
-    await prepareHome(bench.dir);
-    return bench;
+    const rig = new Rig(root, dir ?? join(root, "machine"));
+    await prepareHome(rig.dir);
+    return rig;
   }
 
   version(name: string, behaviour: Behaviour): Promise<Target> {

@@ -89,7 +89,7 @@ exec python3 -m pip "$@" --quiet --no-index --target "$SITE"
 `;
 
 /** Writes the program into a folder. @returns its path */
-export async function writeTestEngine(folder: string): Promise<string> {
+export async function writeFakeEngine(folder: string): Promise<string> {
   const program = join(folder, "podman");
   await Deno.mkdir(join(folder, "bin"), { recursive: true });
   await Deno.writeTextFile(program, ENGINE, { mode: 0o755 });

@@ -8,7 +8,7 @@ import { removeIfExists } from "../../../shared/base/files/atomic_write.ts";
 import { systemProcesses } from "../../../shared/base/process/system_processes.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import type { ChildOptions } from "./child.ts";
-import { Bench, childProgram } from "./bench.ts";
+import { childProgram, Rig } from "./rig.ts";
 import { runToEnd } from "../../e2e/run_to_end.ts";
 
 const GUARD = new URL("../../../agent/updates/guard/", import.meta.url).pathname;
@@ -51,23 +51,23 @@ export interface KillPoint {
   readonly after?: string;
 }
 
-/** The machine of {@link Bench} with an agent that can be exchanged. */
-export class AgentBench implements AsyncDisposable {
+/** The machine of {@link Rig} with an agent that can be exchanged. */
+export class AgentRig implements AsyncDisposable {
   readonly #boots: { count: number } = { count: 1 };
 
-  private constructor(readonly bench: Bench, readonly server: Target) {}
+  private constructor(readonly rig: Rig, readonly server: Target) {}
 
   /** Version A of the agent runs a server S, and both stand still. */
-  static async create(): Promise<AgentBench> {
-    const bench = await Bench.create();
-    const server = await bench.version("S", "serves");
-    const made = new AgentBench(bench, server);
+  static async create(): Promise<AgentRig> {
+    const rig = await Rig.create();
+    const server = await rig.version("S", "serves");
+    const made = new AgentRig(rig, server);
     await made.#install();
     return made;
   }
 
   get dir(): string {
-    return this.bench.dir;
+    return this.rig.dir;
   }
 
   /** Writes a version of the agent, which wants `wanted`. */
@@ -76,7 +76,7 @@ export class AgentBench implements AsyncDisposable {
     wanted: Target | undefined,
     { script = "", ...options }: AgentVersion = {},
   ): Promise<Target> {
-    const path = join(this.bench.root, `agent-${name}.sh`);
+    const path = join(this.rig.root, `agent-${name}.sh`);
     const json = JSON.stringify({
       dir: this.dir,
       version: name,
@@ -88,9 +88,9 @@ export class AgentBench implements AsyncDisposable {
     // When it is killed the power goes: its launcher dies with it.
     const text = `#!/bin/sh
 ${script}
-touch "${this.bench.root}/ran-${name}"
+touch "${this.rig.root}/ran-${name}"
 if [ "\${FAULT_VERSION:-}" = ${name} ] && [ -e "$FAULT_ONCE" ] &&
-  [ -e "${this.bench.root}/ran-\${FAULT_AFTER:-${name}}" ]; then
+  [ -e "${this.rig.root}/ran-\${FAULT_AFTER:-${name}}" ]; then
   rm "$FAULT_ONCE"
 else
   unset MACHINE_FAULT_POINT
@@ -116,10 +116,10 @@ exit $code
    * @returns undefined when it was killed.
    */
   async launch({ kill, trace }: Launch = {}): Promise<readonly Said[] | undefined> {
-    const once = join(this.bench.root, "fault-once");
+    const once = join(this.rig.root, "fault-once");
     if (kill) {
       await Deno.writeTextFile(once, "");
-      for (const name of ["A", "B"]) await removeIfExists(join(this.bench.root, `ran-${name}`));
+      for (const name of ["A", "B"]) await removeIfExists(join(this.rig.root, `ran-${name}`));
     }
     return await this.#run({
       FAULT_ONCE: once,
@@ -165,7 +165,7 @@ exit $code
 
   /** The host is switched on: what programs find in their environment. */
   async #boot(): Promise<Record<string, string>> {
-    const proc = join(this.bench.root, "proc");
+    const proc = join(this.rig.root, "proc");
     await Deno.mkdir(join(proc, "sys/kernel/random"), { recursive: true });
     await removeIfExists(join(proc, "uptime"));
     await Deno.symlink("/proc/uptime", join(proc, "uptime"));
@@ -195,11 +195,11 @@ exit $code
     await Deno.symlink(cached, files.link);
     const said = await this.launch();
     assert.equal(said?.at(-1)?.serving, "S");
-    await this.bench.remember();
+    await this.rig.remember();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.bench[Symbol.asyncDispose]();
+    await this.rig[Symbol.asyncDispose]();
   }
 }
 

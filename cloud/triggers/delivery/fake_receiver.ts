@@ -10,7 +10,7 @@ export interface ReceivedRequest {
 }
 
 /** A real HTTP server that keeps what it was sent. For tests. */
-export class TestReceiver implements AsyncDisposable {
+export class FakeReceiver implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
@@ -36,8 +36,8 @@ export class TestReceiver implements AsyncDisposable {
   static start(
     answer: (request: ReceivedRequest, count: number) => Response | Promise<Response> = () =>
       new Response("ok"),
-  ): TestReceiver {
-    return new TestReceiver(answer);
+  ): FakeReceiver {
+    return new FakeReceiver(answer);
   }
 
   get origin(): string {
@@ -62,7 +62,7 @@ export class TestReceiver implements AsyncDisposable {
 }
 
 /** A TCP server that treats each connection as the test says. For tests. */
-export class TestListener implements AsyncDisposable {
+export class FakeListener implements AsyncDisposable {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #open = new Set<Deno.TcpConn>();
   readonly #running: Promise<void>;
