@@ -30,8 +30,8 @@ const LITERT: Assets = {
   as: "litert",
   // The loader is run as text; `deno compile` would look for what it imports in a browser.
   files: {
-    "litert_wasm_compat_internal.js": "loader.txt.br",
-    "litert_wasm_compat_internal.wasm": "litert.bin.br",
+    "litert_wasm_internal.js": "loader.txt.br",
+    "litert_wasm_internal.wasm": "litert.bin.br",
   },
 };
 
