@@ -43,43 +43,63 @@ newer() { # FILE PATH…
   [ ! -f "$file" ] || [ -n "$(find "$@" ! -name '*_test.ts' -newer "$file" -print 2>&1 | head -n 1)" ]
 }
 
-# The packages of deno.json that running needs, as deno.json names them, with their versions.
-packages_to_run() {
+# The packages of deno.json with their versions, without those that a list names.
+packages_without() { # LIST…
   sed -n 's/^ *"\([^"]*\)": "\(npm:[^"]*\)",*$/\1 \2/p' deno.json |
     while read -r name package; do
       while read -r pattern _; do
         # shellcheck disable=SC2254 # a pattern
         case $name in $pattern) continue 2 ;; esac
-      done <tools/development_packages.txt
+      done <<EOF
+$(cat "$@")
+EOF
       echo "$package"
     done
 }
 
+# Installs all packages, or those that are named. Deno looks the registry's name up for each package
+# at once, and a resolver that answers only so many queries a second drops the others: they are
+# repeated after 1 s in place of 5, and there are half as many without those for addresses of IPv6,
+# which are left out where IPv4 has a way out.
+install() { # [PACKAGE…]
+  options="timeout:1 attempts:5"
+  ! grep -qs '^[^[:space:]]*[[:space:]]00000000[[:space:]]' /proc/net/route || options="$options no-aaaa"
+  # shellcheck disable=SC2086
+  step "deno install failed, see above. It needs the npm registry (or the cache of an earlier run)." \
+    env RES_OPTIONS="${RES_OPTIONS:-$options}" tools/deno.sh install $frozen ${1:+--entrypoint "$@"}
+}
+
+development=tools/development_packages.txt
+console=tools/console_packages.txt
 all=.tools/setup.stamp
 stamp=$all
-what="the npm packages"
-packages=""
+only_programs=""
 if [ "${1:-}" = programs ] && [ ! -f "$all" ]; then
   stamp=.tools/setup_programs.stamp
-  what="the npm packages that running needs"
-  packages="--entrypoint $(packages_to_run)"
+  only_programs=true
 fi
-if [ ! -d node_modules/.deno ] || newer "$stamp" deno.json deno.lock tools/pins.txt tools/development_packages.txt; then
+install_more=""
+if [ ! -d node_modules/.deno ] || newer "$stamp" deno.json deno.lock tools/pins.txt $development $console; then
   now "Setting up, once: the pinned Deno (42 MB)"
   step "Deno cannot be fetched, see above." tools/find_deno.sh
-  now "Setting up, once: $what"
-  # Deno looks the registry's name up for each package at once, and a resolver that answers less
-  # at a time drops queries: the system then waits 5 s for each 30 of them, unless told otherwise.
-  # shellcheck disable=SC2086 # several arguments or none
-  step "deno install failed, see above. It needs the npm registry (or the cache of an earlier run)." \
-    env RES_OPTIONS="${RES_OPTIONS:-timeout:1 attempts:5}" tools/deno.sh install $frozen $packages
-  touch "$stamp"
+  if [ -z "$only_programs" ]; then
+    now "Setting up, once: the npm packages"
+    install
+    touch "$stamp"
+  else
+    now "Setting up, once: the npm packages of the programs"
+    # shellcheck disable=SC2046
+    install $(packages_without $development $console)
+    install_more=true
+  fi
 fi
 
 # Programs that never ran are bundled while the console is built; what fails here is bundled as it
-# starts, which says why. The cloud's bundle takes the console in, once its input ends.
+# starts, which says why. The cloud's bundle takes the console in, once its input ends. Deno is not to
+# look after node_modules: it would wait until the packages of the console are installed there.
 bundle() { # PROGRAM…
-  [ $# = 0 ] || tools/deno.sh run -A --quiet tools/bundle/main.ts "$@" >/dev/null 2>&1 || true
+  [ $# = 0 ] || tools/deno.sh run -A --quiet --node-modules-dir=manual \
+    tools/bundle/main.ts "$@" >/dev/null 2>&1 || true
 }
 others=""
 cloud=""
@@ -91,8 +111,14 @@ if [ "${1:-}" = programs ]; then
   done
 fi
 
+programs_stamp=$stamp
 stamp=.tools/console.stamp
 build_console() {
+  if [ -n "$install_more" ]; then
+    # shellcheck disable=SC2046
+    install $(packages_without $development)
+    touch "$programs_stamp"
+  fi
   # Of the moment before the sources are read; one for each, as two may build at once.
   touch "$stamp.$$"
   # shellcheck disable=SC2086
@@ -100,9 +126,9 @@ build_console() {
     tools/deno.sh run -A $frozen --quiet --no-check tools/console/main.ts
   mv "$stamp.$$" "$stamp"
 }
-if [ ! -f .tools/console/index.html ] ||
+if [ -n "$install_more" ] || [ ! -f .tools/console/index.html ] ||
   newer "$stamp" console shared/gen shared/config shared/registry server/models tools/console deno.json deno.lock tools/pins.txt; then
-  now "Building the console${cloud:+ and the programs}"
+  now "${install_more:+Fetching the npm packages of the console, }building the console${cloud:+ and the programs}"
   # shellcheck disable=SC2086
   bundle $others &
   if [ -z "$cloud" ]; then

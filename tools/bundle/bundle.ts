@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { build, type BuildOptions, type OutputFile, type Plugin, stop } from "esbuild";
 import type { BuildStamp } from "../../shared/base/build_info/build_info.ts";
 import type { Program } from "../programs.ts";
-import { copyAssets, copyRenamed } from "./files.ts";
+import { type Compression, copyAssets, copyRenamed, QUICK } from "./files.ts";
 import { withoutUnused } from "./unused_parts.ts";
 import { shortNames } from "./short_names.ts";
 import { hideImports } from "./hidden_imports.ts";
@@ -45,6 +45,8 @@ export interface BundleOptions {
   hidesImports?: boolean;
   /** Resolves when the assets are there; meanwhile the modules are made. Default: they are. */
   assetsThere?: Promise<unknown>;
+  /** Default {@link QUICK}. */
+  compression?: Compression;
 }
 
 /**
@@ -71,8 +73,8 @@ async function bundle(program: Program, options: BundleOptions): Promise<void> {
   }
   await options.assetsThere;
   for (const { from, as, files } of program.assets) {
-    if (files) await copyRenamed(join(root, from), join(outDir, as), files);
-    else await copyAssets(join(root, from), join(outDir, as));
+    if (files) await copyRenamed(join(root, from), join(outDir, as), files, options.compression);
+    else await copyAssets(join(root, from), join(outDir, as), options.compression);
   }
 }
 
@@ -182,7 +184,10 @@ export async function bundleForHost(
   program: Program,
   root: string,
   stamp: BuildStamp,
-  assetsThere: Promise<unknown> = Promise.resolve(),
+  { assetsThere = Promise.resolve(), compression = QUICK }: Pick<
+    BundleOptions,
+    "assetsThere" | "compression"
+  > = {},
 ): Promise<string> {
   const outDir = join(root, ".tools", "bundle", program.name);
   await Deno.mkdir(outDir, { recursive: true });
@@ -190,7 +195,8 @@ export async function bundleForHost(
   try {
     // Sources changed while we read them are newer than this, so the next start bundles again.
     await Deno.writeTextFile(join(work, "stamp"), `${stamp.version} ${stamp.commit}\n`);
-    await bundle(program, { root, outDir: work, stamp, hidesImports: true, assetsThere });
+    const options = { root, outDir: work, stamp, hidesImports: true, assetsThere, compression };
+    await bundle(program, options);
     await Deno.copyFile(addonFile(root, hostAddonPlatform()), join(work, ADDON));
     const modules = await bundleModules(work);
     await moveInto(work, outDir);

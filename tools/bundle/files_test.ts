@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { brotliDecompressSync } from "node:zlib";
-import { copyAssets, copyRenamed } from "./files.ts";
+import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
+import { copyAssets, copyRenamed, QUICK, SMALL } from "./files.ts";
 
 Deno.test("copyAssets() copies folders and leaves out tests and TypeScript", async () => {
   const root = await Deno.makeTempDir({ prefix: "copy-assets-" });
@@ -29,6 +29,24 @@ Deno.test("copyAssets() copies folders and leaves out tests and TypeScript", asy
     assert.deepEqual(copied(to), ["format.js", "icons", "page.html"]);
     assert.deepEqual(copied(join(to, "icons")), ["a.svg"]);
     assert.equal(await Deno.readTextFile(join(to, "page.html")), "page.html");
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
+
+Deno.test("copyAssets() compresses again what is shipped, and only that", async () => {
+  const root = await Deno.makeTempDir({ prefix: "copy-assets-" });
+  try {
+    const text = await Deno.readFile(import.meta.filename!);
+    const quick = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
+    await Deno.mkdir(`${root}/from`);
+    await Deno.writeFile(`${root}/from/a.js.br`, quick);
+    await copyAssets(`${root}/from`, `${root}/run`, QUICK);
+    await copyAssets(`${root}/from`, `${root}/shipped`, SMALL);
+    assert.deepEqual(await Deno.readFile(`${root}/run/a.js.br`), new Uint8Array(quick));
+    const shipped = await Deno.readFile(`${root}/shipped/a.js.br`);
+    assert.ok(shipped.length < quick.length, `${shipped.length} of ${quick.length} bytes`);
+    assert.deepEqual(new Uint8Array(brotliDecompressSync(shipped)), text);
   } finally {
     await Deno.remove(root, { recursive: true });
   }

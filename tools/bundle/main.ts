@@ -10,5 +10,5 @@ const [first] = Deno.args;
 const assetsLast = first === "--assets-last";
 const inputEnds = assetsLast ? Array.fromAsync(Deno.stdin.readable) : Promise.resolve();
 for (const name of assetsLast ? Deno.args.slice(1) : Deno.args) {
-  await bundleForHost(programByName(name), ROOT, stamp, inputEnds);
+  await bundleForHost(programByName(name), ROOT, stamp, { assetsThere: inputEnds });
 }

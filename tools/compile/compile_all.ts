@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import manifest from "../../deno.json" with { type: "json" };
 import { bundleForHost } from "../bundle/bundle.ts";
+import { SMALL } from "../bundle/files.ts";
 import { commitTime, gitIn, readStamp } from "../bundle/build_stamp.ts";
 import { type Program, ROOT, v8Flags } from "../programs.ts";
 import { compile } from "./compile.ts";
@@ -52,7 +53,7 @@ export async function* compileAll(
   const stamp = await readStamp(git, manifest.version);
   const modified = await commitTime(git);
   for (const program of programs) {
-    const bundleDir = await bundleForHost(program, ROOT, stamp);
+    const bundleDir = await bundleForHost(program, ROOT, stamp, { compression: SMALL });
     for (const { target, runtime } of runtimes) {
       const options = {
         ...{ root: ROOT, bundleDir, runtime, modified },

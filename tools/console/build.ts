@@ -46,8 +46,8 @@ async function replace(output: string, made: string, old: string): Promise<void>
   }
 }
 
-/** Less than 2 % larger than the best, in half of its time, which each first run waits for. */
-const BROTLI_QUALITY = 10;
+/** Quick, as each first run waits for it; what is shipped is compressed again. */
+const BROTLI_QUALITY = 5;
 
 async function compressAll(folder: string): Promise<void> {
   for (const { name } of await Array.fromAsync(Deno.readDir(folder))) {
