@@ -31,6 +31,7 @@ const sensor = (name: string) => ({
 class Manager implements AsyncDisposable {
   readonly log = memoryLogger();
   specs: readonly ResourceSpec[] = [];
+  reports = 0;
   readonly #manager = new RemoteManager({
     ownId: "me",
     apis: { serviceOf: () => SensorService, add: () => {} },
@@ -41,11 +42,14 @@ class Manager implements AsyncDisposable {
       }, signal),
     clock: systemClock,
     log: this.log,
-    onChange: (specs) => this.specs = specs,
+    onChange: (specs) => {
+      this.specs = specs;
+      this.reports++;
+    },
   });
 
-  constructor(address: string) {
-    this.#manager.apply([{ name: "r", address }], "1");
+  constructor(address: string, connection_check_interval = "1s") {
+    this.#manager.apply([{ name: "r", address, connection_check_interval }], "1");
   }
 
   async until(like: RegExp): Promise<void> {
@@ -153,6 +157,33 @@ Deno.test("what can be called and is unhealthy on a remote is unhealthy here, un
   assert.equal(resource.problem?.(), `on remote r: ${error}`);
   error = "";
   await waitFor(() => resource.problem?.() === undefined, { deadlineMs: 60_000 });
+});
+
+Deno.test("a reason of a remote that counts is news once, and says no number that is past", async () => {
+  let asked = 0;
+  const router = new RpcRouter().service(RobotService, {
+    resourceNames: () => ({ resources: [sensor("s")] }),
+    getMachineStatus: () => ({
+      resources: [sensor("s"), sensor("gone")].map((name) => ({
+        name,
+        state: ResourceStatus_State.UNHEALTHY,
+        error: `pin 4: attempt ${++asked}, silent since ${asked * 5} s`,
+      })),
+    }),
+  });
+  await using server = await serve(router);
+  await using manager = new Manager(server.address, "100ms");
+  await manager.until(/^ready$/);
+  const steady = "on remote r: pin 4: attempt …, silent since … s";
+  const problems = () => manager.specs.map(({ name, problem }) => `${name} ${problem}`).sort();
+  await waitFor(() => problems().includes(`r:gone ${steady}`), { deadlineMs: 60_000 });
+  const { reports } = manager;
+  const from = asked;
+  await waitFor(() => asked > from + 4, { deadlineMs: 60_000 });
+  assert.equal(manager.reports, reports);
+  const found = manager.specs.find(({ name }) => name === "r:s");
+  const resource = await found!.builtBy!.construct({} as never);
+  assert.equal(resource.problem?.(), steady);
 });
 
 Deno.test("a remote whose status never ends is used without it", async () => {

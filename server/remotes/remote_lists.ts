@@ -3,6 +3,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import type { ResourceName } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { ResourceStatus_State, RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { fullName } from "../resources/graph/name.ts";
+import { steadyText } from "../resources/graph/steady_text.ts";
 import { MACHINES_HEADER } from "../serving/apis/robot.ts";
 import type { RemoteLink } from "./remote_link.ts";
 import { type RemoteListing, remoteListing, type RemoteResource } from "./remote_names.ts";
@@ -83,12 +84,14 @@ export class RemoteLists {
     try {
       const options = { signal, timeoutMs: ANSWER_MS };
       const { resources } = await this.#client.getMachineStatus({}, options);
-      this.#unready = resources.flatMap(({ name, state, error }) =>
-        name && isResource(name) && state !== ResourceStatus_State.READY &&
-          state !== ResourceStatus_State.REMOVING
-          ? [{ name, problem: (error || "it is not ready").slice(0, LONGEST_REASON) }]
-          : []
-      );
+      const before = new Map(this.#unready.map(({ name, problem }) => [keyOf(name), problem]));
+      this.#unready = resources.flatMap(({ name, state, error }) => {
+        const isReady = state === ResourceStatus_State.READY ||
+          state === ResourceStatus_State.REMOVING;
+        if (!name || !isResource(name) || isReady) return [];
+        const reason = (error || "it is not ready").slice(0, LONGEST_REASON);
+        return [{ name, problem: steadyText(before.get(keyOf(name)), reason) }];
+      });
     } catch (error) {
       signal.throwIfAborted();
       const { code } = ConnectError.from(error);
