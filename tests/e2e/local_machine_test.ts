@@ -110,7 +110,7 @@ Deno.test("a local module serves a sensor, comes back after a crash and goes wit
     assert.deepEqual(
       models.map(({ moduleName, model, fromLocalModule }) => [moduleName, model, fromLocalModule])
         .sort(),
-      ["eyes", "gauge", "reader"].map((name) => ["plain", `acme:plain:${name}`, true]),
+      ["camera", "eyes", "gauge", "reader"].map((name) => ["plain", `acme:plain:${name}`, true]),
     );
     const { resourceRpcSubtypes } = await robot.resourceRPCSubtypes({});
     assert.ok(

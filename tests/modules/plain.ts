@@ -5,6 +5,7 @@
  * - `acme:plain:reader`, a sensor: the readings of the sensor that attribute `source` names, and
  *   how often it was queried.
  * - `acme:plain:gauge`, of the API `acme:component:gauge` that only this module has.
+ * - `acme:plain:camera`, whose device is gone while attribute `unplugged` is true.
  * - `acme:plain:eyes`, a vision service: sees each of attribute `classes`, in no picture.
  *
  * DoCommand of both: `{"crash": true}` ends the process at once, `{"log": text, "level": name}`
@@ -17,6 +18,7 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { timestampNow, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, type ServiceImpl } from "@connectrpc/connect";
+import { CameraService } from "../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { LogEntrySchema } from "../../shared/gen/viam/common/v1/common_pb.ts";
 import { ModuleService } from "../../shared/gen/viam/module/v1/module_pb.ts";
@@ -29,6 +31,7 @@ import { RpcServer } from "../../shared/rpc/server/server.ts";
 import { GAUGE_API, GaugeService } from "./gauge.ts";
 
 const SENSOR_API = "rdk:component:sensor";
+const CAMERA_API = "rdk:component:camera";
 const VISION_API = "rdk:service:vision";
 
 interface Entry {
@@ -79,6 +82,7 @@ const moduleMethods: Partial<ServiceImpl<typeof ModuleService>> = {
         handlers: [
           handler(SENSOR_API, SensorService.typeName, "acme:plain:reader"),
           handler(GAUGE_API, GaugeService.typeName, "acme:plain:gauge"),
+          handler(CAMERA_API, CameraService.typeName, "acme:plain:camera"),
           handler(VISION_API, VisionService.typeName, "acme:plain:eyes"),
         ],
       },
@@ -158,6 +162,13 @@ const gaugeMethods = {
   },
 };
 
+const cameraMethods: Partial<ServiceImpl<typeof CameraService>> = {
+  getImages({ name }) {
+    if (!found(CAMERA_API, name).attributes["unplugged"]) return {};
+    throw new ConnectError("/dev/video0 is gone", Code.Internal);
+  },
+};
+
 const visionMethods: Partial<ServiceImpl<typeof VisionService>> = {
   captureAllFromCamera({ name }) {
     const { attributes } = found(VISION_API, name);
@@ -178,6 +189,7 @@ if (import.meta.main) {
     router: new RpcRouter()
       .service(ModuleService, moduleMethods)
       .service(SensorService, sensorMethods)
+      .service(CameraService, cameraMethods)
       .service(VisionService, visionMethods)
       .service(GaugeService, gaugeMethods as unknown as Partial<ServiceImpl<typeof GaugeService>>),
     listen: Deno.args.includes("--tcp-mode") ? { hostname, port: Number(port) } : { path: address },

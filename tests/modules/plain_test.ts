@@ -1,5 +1,8 @@
 /** Modules in plain TypeScript: the whole way of a resource through real processes. */
+import { createClient } from "@connectrpc/connect";
 import assert from "node:assert/strict";
+import type { ResourceSnapshot } from "../../server/resources/graph/node.ts";
+import { CameraService } from "../../shared/gen/viam/component/camera/v1/camera_pb.ts";
 import { GAUGE_API, gaugeOf } from "./gauge.ts";
 import {
   gaugeSpec,
@@ -13,6 +16,8 @@ import {
   until,
   withMachine,
 } from "./machine.ts";
+
+const CAMERA_API = "rdk:component:camera";
 
 async function startPlain(machine: Machine, fields = {}): Promise<void> {
   const applied = machine.modules.apply([await plainModule(machine.folder, "plain", fields)]);
@@ -37,11 +42,28 @@ for (const tcpMode of [false, true]) {
       assert.deepEqual(machine.modules.models(), [
         { module: "plain", api: SENSOR_API, model: "acme:plain:reader", isLocal: true },
         { module: "plain", api: GAUGE_API, model: "acme:plain:gauge", isLocal: true },
+        { module: "plain", api: CAMERA_API, model: "acme:plain:camera", isLocal: true },
         { module: "plain", api: "rdk:service:vision", model: "acme:plain:eyes", isLocal: true },
       ]);
     });
   });
 }
+
+Deno.test("a camera of a module whose device is gone is unhealthy with the module's words", async () => {
+  await withMachine(async (machine) => {
+    await startPlain(machine);
+    const attributes = { unplugged: true };
+    const spec = { name: "cam", api: CAMERA_API, model: "acme:plain:camera", attributes };
+    await machine.resources.apply([{ ...spec, dependsOn: [] }], "2");
+    const camera = createClient(CameraService, machine.transport);
+    for (let time = 0; time < 3; time++) {
+      await assert.rejects(camera.getImages({ name: "cam" }), /\/dev\/video0 is gone/);
+    }
+    const [{ state, error }] = machine.resources.snapshot() as [ResourceSnapshot];
+    assert.equal(state, "unhealthy");
+    assert.match(error, /^GetImages fails each time: \/dev\/video0 is gone\. Look at the camera/);
+  });
+});
 
 Deno.test("ModuleManager serves again after a module crashed", async () => {
   await withMachine(async (machine) => {

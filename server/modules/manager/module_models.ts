@@ -3,6 +3,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { isBuiltInDependency } from "../../../shared/config/dependencies.ts";
 import { ModuleService } from "../../../shared/gen/viam/module/v1/module_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { cameraHealth } from "../forwarding/camera_health.ts";
 import { forwardedResource } from "../forwarding/forwarded_resource.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import { fullName } from "../../resources/graph/name.ts";
@@ -23,6 +24,8 @@ const VALIDATE_MS = 5_000;
 const REMOVE_MS = 20_000;
 /** Nobody waits longer for a resource; the graph's own limit is shorter unless it was raised. */
 const ADD_MS = 10 * 60_000;
+
+const CAMERA_API = "rdk:component:camera";
 
 export interface ModuleModelsOptions {
   readonly moduleName: string;
@@ -102,12 +105,11 @@ class ModularResources {
       signal.throwIfAborted();
       throw new Error(wordsOf(error, moduleName, `construct ${name}`, ADD_MS), { cause: error });
     }
-    return forwardedResource({
-      channel: run.channel,
-      service,
-      name: spec.name,
-      remove: () => this.#remove(name, (problem) => log.warn(problem)),
-    });
+    const remove = () => this.#remove(name, (problem) => log.warn(problem));
+    const there = { service, name: spec.name, remove };
+    if (spec.api !== CAMERA_API) return forwardedResource({ channel: run.channel, ...there });
+    const { channel, problem } = cameraHealth(run.channel);
+    return { ...forwardedResource({ channel, ...there }), problem };
   }
 
   /** Notifies the module that a resource goes. A module that has ended has lost it anyway. */

@@ -173,6 +173,24 @@ Deno.test("a camera that is built again is not looked at for the video of the on
   await rig.hub.close();
 });
 
+Deno.test("a camera elsewhere that has a problem is looked at after its video, until it gives a frame", async () => {
+  let problem: string | undefined = "GetImages fails each time";
+  const camera: Record<string, unknown> = {
+    getImages: () => Promise.reject(new Error("it is unplugged")),
+    ...{ getProperties, forward: {}, problem: () => problem },
+  };
+  const rig = new Rig(camera as unknown as Resource);
+  rig.view("VP8");
+  await rig.until(() => rig.ended === 1);
+  assert.notEqual(notedProblem(rig.camera), undefined);
+  camera["getImages"] = () => {
+    problem = undefined;
+    return getImages();
+  };
+  await rig.until(() => problem === undefined && notedProblem(rig.camera) === undefined);
+  await rig.hub.close();
+});
+
 Deno.test("a camera that no encoder can take, or with a problem of its own, is not blamed for its video", async () => {
   const points = () => ({ images: [{ image: JPEG, mimeType: "pointcloud/pcd" }] });
   for (

@@ -37,8 +37,8 @@ export class VideoProblems {
     let camera: Resource;
     try {
       camera = this.options.camera(name);
-      // Its own is in status, and ends there.
-      if (camera.problem?.() !== undefined) return;
+      // That of a driver here is in status, and ends there; one elsewhere may have to be called.
+      if (!camera.forward && camera.problem?.() !== undefined) return;
     } catch {
       return; // Status shows why it is not there.
     }
