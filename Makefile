@@ -24,7 +24,7 @@ help:
 #> make simulate  run a cloud with simulated machines, disturb them  [MACHINES=1000 SECONDS=60]
 #> make faults   kill machines in updates at random moments         [ARGS="--kills N --seed N"]
 #> make ftdc     show full-time data capture [FILE=file or folder SVG=out.svg METRIC=text]
-#> make screenshots  take the pictures in docs/console/ [ARGS=names]
+#> make screenshots  take the screenshots in docs/console/ [ARGS=names]
 #> make server   compile dist/machine-server-TARGET                 [TARGET=linux-x64|linux-arm64|windows-x64|darwin-arm64|darwin-x64]
 #> make agent    likewise machine-agent
 #> make cloud    likewise machine-cloud

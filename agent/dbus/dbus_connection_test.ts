@@ -100,7 +100,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "call() gives up at its time, and at the end of the connection",
+  name: "call() fails at its deadline, and at the end of the connection",
   ignore,
   fn: () =>
     withBus(async (server, client, bus) => {

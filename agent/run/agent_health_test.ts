@@ -56,7 +56,7 @@ Deno.test("AgentHealth wants the server to serve only when it did before and sha
   assert.equal(healthOf({ server, isEnabled: false }).healthy(false).is, "yes");
 });
 
-Deno.test("AgentHealth gives up when a server that served fails again and again", () => {
+Deno.test("AgentHealth fails when a server that served fails again and again", () => {
   assert.equal(healthOf({ serverFailures: 2 }).healthy(false).is, "yes");
   const { is, why } = healthOf({ serverFailures: 3 }).healthy(false);
   assert.equal(is, "no");

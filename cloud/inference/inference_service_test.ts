@@ -8,7 +8,7 @@ import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync
 import { MLInferenceService } from "../../shared/gen/viam/app/mlinference/v1/ml_inference_pb.ts";
 import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { AppService } from "../../shared/gen/viam/app/v1/app_pb.ts";
-import { NOON, uploadPicture } from "../data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../data/ingest/data_testing.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../serve/cloud_testing.ts";
 
 const MODELS = new URL("../../tests/training/tflite_model/", import.meta.url);
@@ -77,7 +77,7 @@ async function opened() {
       return `${organizationId}:${name}`;
     },
     image: (bytes: Uint8Array, fileExtension = ".png") =>
-      uploadPicture(sync, made.part_id, NOON + images++, bytes, { fileExtension }),
+      uploadImage(sync, made.part_id, NOON + images++, bytes, { fileExtension }),
     [Symbol.asyncDispose]: () => cloud[Symbol.asyncDispose](),
   };
 }

@@ -263,7 +263,7 @@ async function startServer(
     releases: services.releaseFiles,
     account: services.accountRoutes,
     logos: services.logos,
-    pictureOrigin: options.mapTiles && tileOrigin(options.mapTiles.urlTemplate),
+    imageOrigin: options.mapTiles && tileOrigin(options.mapTiles.urlTemplate),
     authority: () => services.certificates.rootPem(),
     limiter,
     log: log.child("http"),

@@ -6,7 +6,7 @@ import type { SingleSignOnSettings } from "../accounts/single_sign_on/settings.t
 import { TestCloud } from "./cloud_testing.ts";
 import type { TrainingSettings } from "./training_settings.ts";
 
-/** How long something may take between two nodes until a test gives up. */
+/** How long something may take between two nodes until a test fails. */
 export const DEADLINE = { deadlineMs: 60_000 };
 
 /** Two nodes of one cloud in this process; programs call `one`, machines `other`. For tests. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Code } from "@connectrpc/connect";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { NOON, uploadPicture } from "../data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../data/ingest/data_testing.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import {
@@ -96,7 +96,7 @@ Deno.test("data export by pages and ids; training jobs and their logs", async ()
   const made = await cloud.bootstrap();
   const sync = cloud.client(DataSyncService, apiKey(made));
   for (const n of [0, 1, 2]) {
-    await uploadPicture(sync, made.part_id, NOON + n * 1000, new Uint8Array([0xff, 0xd8, n]));
+    await uploadImage(sync, made.part_id, NOON + n * 1000, new Uint8Array([0xff, 0xd8, n]));
   }
   const data = cloud.client(DataService, apiKey(made));
   const found: string[] = [];

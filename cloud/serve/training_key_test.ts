@@ -10,7 +10,7 @@ import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.
 import { MLTrainingService } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
-import { NOON, uploadPicture } from "../data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../data/ingest/data_testing.ts";
 import { createPackage } from "../registry/packages/packages_testing.ts";
 import { FakeRunner, runsForEver } from "../training/queue/queue_testing.ts";
 import { apiKey, failure, partSecret } from "./cloud_testing.ts";
@@ -23,7 +23,7 @@ Deno.test("the key of a training job opens its dataset, its model and its log, a
   const sync = cloud.client(DataSyncService, partSecret(made));
   const other = await cloud.client(DatasetService, apiKey(made))
     .createDataset({ organizationId: made.org_id, name: "secret" });
-  await uploadPicture(sync, made.part_id, NOON, new Uint8Array([9]), { datasetIds: [other.id] });
+  await uploadImage(sync, made.part_id, NOON, new Uint8Array([9]), { datasetIds: [other.id] });
   const version = await it.script();
   const id = await it.submit(version);
   const second = await it.submit(version);

@@ -48,10 +48,10 @@ save()`,
     reason: /left no file in the folder of --model_output_directory[^]*nothing to do/,
   },
   "ends with an error": {
-    code: "save(); print('no shapes in the pictures'); sys.exit(3)",
+    code: "save(); print('no shapes in the images'); sys.exit(3)",
     status: FAILED,
     error: Code.Unknown,
-    reason: /the script exited with code 3; its last lines:\nno shapes in the pictures$/,
+    reason: /the script exited with code 3; its last lines:\nno shapes in the images$/,
   },
   "eats memory": {
     code: "save(); kept = [bytearray(b'x') * (8 << 20) for _ in range(200)]; time.sleep(60)",

@@ -11,7 +11,7 @@ import {
 import { PackageService, PackageType } from "../../shared/gen/viam/app/packages/v1/packages_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import type { BootstrapResult } from "../local/bootstrap/bootstrap.ts";
-import { NOON, uploadPicture } from "../data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../data/ingest/data_testing.ts";
 import { createPackage } from "../registry/packages/packages_testing.ts";
 import { OBEDIENT } from "../training/runs/scripts_testing.ts";
 import type { NotificationSettings } from "./notifications.ts";
@@ -50,8 +50,8 @@ export class TrainingCloud implements AsyncDisposable {
     const dataset = await cloud.client(DatasetService, apiKey(made))
       .createDataset({ organizationId: made.org_id, name: "shapes" });
     const sync = cloud.client(DataSyncService, partSecret(made));
-    const picture = new Uint8Array([1, 2, 3]);
-    await uploadPicture(sync, made.part_id, NOON, picture, { datasetIds: [dataset.id] });
+    const image = new Uint8Array([1, 2, 3]);
+    await uploadImage(sync, made.part_id, NOON, image, { datasetIds: [dataset.id] });
     return new TrainingCloud(cloud, made, dataset.id);
   }
 

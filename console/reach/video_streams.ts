@@ -19,7 +19,7 @@ export class VideoStreams {
         (reply) => {
           if (reply !== undefined && channel.readyState === "open") channel.send(reply);
         },
-        // What cannot be read is the machine's mistake; it gives up waiting and says so.
+        // What cannot be read is the machine's mistake; waiting is aborted and it says so.
         () => undefined,
       );
     });

@@ -70,7 +70,7 @@ export async function benchArchive(reporter: Reporter): Promise<void> {
       reporter.report(name, performance.now() - started, "ms");
       const { processorMs, memory } = childFigures();
       most = Math.max(most, memory);
-      // A process that was ended or begun in between says nothing.
+      // A process that was stopped or begun in between says nothing.
       if (!answer && processorMs > before.processorMs && before.processorMs > 0) {
         reporter.report(`${name}_processor`, processorMs - before.processorMs, "ms");
       }

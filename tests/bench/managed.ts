@@ -1,6 +1,6 @@
 import { ModelType } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { ManagedRig } from "../training/managed_job.ts";
-import { oneShape, type ShapePicture, someShapes } from "../training/shapes.ts";
+import { oneShape, type ShapeImage, someShapes } from "../training/shapes.ts";
 import { openTrainingEnvironment } from "../training/training_environment.ts";
 import type { Reporter } from "./report.ts";
 
@@ -22,7 +22,7 @@ export async function benchManaged(reporter: Reporter): Promise<void> {
   for (const [name, modelType, drawn, labelled] of jobs) {
     reporter.note(`${name}: ${PICTURES} pictures of three coloured shapes …`);
     await using rig = await ManagedRig.open(environment.runner());
-    const draw: (number: number, side: number) => ShapePicture = drawn;
+    const draw: (number: number, side: number) => ShapeImage = drawn;
     for (let number = 0; number < PICTURES; number++) await rig.add(draw(number, SIDE), labelled);
     const began = performance.now();
     const { log } = await rig.train(modelType);

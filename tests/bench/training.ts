@@ -4,7 +4,7 @@ import {
   MLTrainingService,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../cloud/data/ingest/data_testing.ts";
 import { untilStatus, uploadCounter } from "../compat/training_rig.ts";
 import { eventually, Rig } from "../e2e/rig.ts";
 import { GrpcClient } from "./grpc_client.ts";
@@ -27,7 +27,7 @@ export async function benchTraining(reporter: Reporter): Promise<void> {
     const { id } = await grpc.client(DatasetService).createDataset({ organizationId, name });
     const sync = grpc.client(DataSyncService);
     const picture = new TextEncoder().encode(name);
-    await uploadPicture(sync, part_id, NOON, picture, { datasetIds: [id], tags: [name] });
+    await uploadImage(sync, part_id, NOON, picture, { datasetIds: [id], tags: [name] });
     return id;
   };
   const [quick, slow] = [await datasetOf("quick"), await datasetOf("slow")];

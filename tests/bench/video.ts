@@ -11,7 +11,7 @@ import { percentile, type Reporter } from "./report.ts";
 
 const BITS = 6;
 const PICTURES = 2 ** BITS;
-const PICTURE_MS = 1_000 / 30;
+const IMAGE_MS = 1_000 / 30;
 const LOOK_MS = 15_000;
 /** Clock ticks a second in /proc (Linux). */
 const TICKS = 100;
@@ -20,11 +20,11 @@ export async function benchVideo(reporter: Reporter): Promise<void> {
   const missing = missingTools("ffmpeg", "chromium");
   if (missing !== undefined) return reporter.note(`left out: ${missing}`);
   await using rig = await Rig.create();
-  const pictures = await makePictures(join(rig.dir, "pictures"));
+  const pictures = await makeImages(join(rig.dir, "pictures"));
   await using browser = await VideoBrowser.open();
   const taken = new Set<number>();
   const source = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
-    const number = Math.floor(Date.now() / PICTURE_MS);
+    const number = Math.floor(Date.now() / IMAGE_MS);
     taken.add(number);
     return new Response(pictures[number % PICTURES], { headers: { "content-type": "image/jpeg" } });
   });
@@ -67,7 +67,7 @@ export async function benchVideo(reporter: Reporter): Promise<void> {
   }
 }
 
-async function makePictures(folder: string): Promise<Uint8Array<ArrayBuffer>[]> {
+async function makeImages(folder: string): Promise<Uint8Array<ArrayBuffer>[]> {
   await Deno.mkdir(folder);
   const bits = Array.from({ length: BITS }, (_, bit) => {
     const box = `drawbox=x=${bit * 100}:y=0:w=100:h=100:t=fill`;
@@ -116,9 +116,9 @@ async function agesSeen({ page }: VideoPage, forMs: number): Promise<number[]> {
     };
     video.requestVideoFrameCallback(look);
   })`) as [number, number][];
-  const circleMs = PICTURES * PICTURE_MS;
+  const circleMs = PICTURES * IMAGE_MS;
   return seen.map(([now, number]) => {
-    const age = (now - number * PICTURE_MS) % circleMs;
+    const age = (now - number * IMAGE_MS) % circleMs;
     return age < 0 ? age + circleMs : age;
   });
 }

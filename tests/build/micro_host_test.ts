@@ -141,7 +141,7 @@ probeTest("its own port speaks TLS with the certificate that it is given", async
   await slow.write(records.subarray(100));
   assert.ok(await slow.read(bytes));
   assert.equal(bytes[0], 22, "a record of the handshake");
-  // The slow one says no more, and is ended; the silent one had no turn yet.
+  // The slow one says no more, and is closed; the silent one had no turn yet.
   await turn;
   while (await slow.read(new Uint8Array(4096)).catch(() => null) !== null);
   other.close();

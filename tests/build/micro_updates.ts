@@ -1,7 +1,7 @@
 // What a machine-micro-server says of an update.
 
 /**
- * Whether the lines of the last start say that `version` is kept or given up. A program that was killed
+ * Whether the lines of the last start say that `version` is kept or rolled back. A program that was killed
  * between its confirmation and the line about it says no more of it: it runs, and is not on trial.
  */
 export function isSettled(lines: readonly string[], version: string): boolean {

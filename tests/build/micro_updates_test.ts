@@ -6,7 +6,7 @@ const ON_TRIAL = "info ota: 1.1.0 is on trial until it reaches the cloud";
 const APPLIED = "info config: applied revision 2-c6f320dc";
 const OLD = ["info machine: machine-micro-server 1.0.0", APPLIED];
 
-Deno.test("isSettled: an update is kept, given up, or not decided yet", () => {
+Deno.test("isSettled: an update is kept, rolled back, or not decided yet", () => {
   const rows: readonly (readonly [readonly string[], boolean])[] = [
     [[], false],
     [OLD, false],

@@ -10,7 +10,7 @@ import { Program } from "../e2e/program.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "../e2e/rig.ts";
 import { type NetworkComputer, noNetworkBecause, SmallNetwork } from "../e2e/small_network.ts";
-import { PICTURE_BYTES, webrtcComponents } from "./webrtc_rig.ts";
+import { IMAGE_BYTES, webrtcComponents } from "./webrtc_rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const TOUR = fileURLToPath(new URL("webrtc_tour.py", import.meta.url));
@@ -87,7 +87,7 @@ rigTest(
     const tour = await startTour(rig, first);
     const [line] = await tour.waitForLine(/^\{"resources".*/, DEADLINE_MS);
     const { picture, many } = JSON.parse(line) as { picture: [number, string]; many: number };
-    assert.equal(picture[0], PICTURE_BYTES);
+    assert.equal(picture[0], IMAGE_BYTES);
     assert.equal(many, 200);
     await server.waitForLine(/a WebRTC connection is open\s+\{"signaled_by":"cloud"/, DEADLINE_MS);
     await turnServer.waitForLine(/ALLOCATE processed, success/, DEADLINE_MS);

@@ -9,7 +9,7 @@ import { noNamesBecause, withName } from "../e2e/named_hosts.ts";
 import { Program } from "../e2e/program.ts";
 import { ensurePythonSdk } from "../e2e/python_sdk.ts";
 import { eventually, READY_LINE, type Rig, rigTest } from "../e2e/rig.ts";
-import { PICTURE_BYTES, startWebrtcMachine, webrtcComponents } from "./webrtc_rig.ts";
+import { IMAGE_BYTES, startWebrtcMachine, webrtcComponents } from "./webrtc_rig.ts";
 
 const TOUR = fileURLToPath(new URL("webrtc_tour.py", import.meta.url));
 const DEADLINE_MS = 60_000;
@@ -46,7 +46,7 @@ function assertTour(found: Tour): void {
   assert.deepEqual(found.resources, ["audio_in", "camera", "generic", "motor", "sensor"]);
   assert.deepEqual(found.readings, { a: 1, text: "hello" });
   assert.equal(found.echoed, true);
-  assert.equal(found.picture[0], PICTURE_BYTES);
+  assert.equal(found.picture[0], IMAGE_BYTES);
   assert.deepEqual(found.audio, [8820, 8820, 4410]);
   assert.deepEqual(found.powered, [true, 0.5]);
   assert.equal(found.many, 200);
@@ -55,12 +55,12 @@ function assertTour(found: Tour): void {
 }
 
 rigTest("the published Python SDK uses a machine over WebRTC", async (rig) => {
-  const { server, pictureSha256 } = await startWebrtcMachine(rig);
+  const { server, imageSha256 } = await startWebrtcMachine(rig);
   const program = await startTour(rig, "tour", `127.0.0.1:${rig.serverPort}`);
   const [line] = await program.waitForLine(/^\{"resources".*/, DEADLINE_MS);
   const found = JSON.parse(line) as Tour;
   assertTour(found);
-  assert.equal(found.picture[1], pictureSha256);
+  assert.equal(found.picture[1], imageSha256);
   await server.waitForLine(openLine("own port"), DEADLINE_MS);
   assert.equal((await program.waitForEnd()).code, 0);
   await server.waitForLine(/a WebRTC connection was closed/, DEADLINE_MS);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually, rigTest } from "../e2e/rig.ts";
 import { runTypescriptSdk } from "./typescript_sdk.ts";
-import { PICTURE_BYTES, startWebrtcMachine, webrtcComponents } from "./webrtc_rig.ts";
+import { IMAGE_BYTES, startWebrtcMachine, webrtcComponents } from "./webrtc_rig.ts";
 
 /** What `typescript_sdk/webrtc_tour.mjs` found. */
 interface Tour {
@@ -20,7 +20,7 @@ function assertTour(found: Tour): void {
   assert.deepEqual(found.names, ["audio_in", "camera", "generic", "motor", "sensor"]);
   assert.deepEqual(found.readings, { a: 1, text: "hello" });
   assert.equal(found.echoed, 200_000);
-  assert.equal(found.picture, PICTURE_BYTES);
+  assert.equal(found.picture, IMAGE_BYTES);
   assert.deepEqual(found.powered, [true, 0.5]);
   assert.equal(found.many, 200);
   assert.match(found.refusal, /cannot move at 0 RPM/);

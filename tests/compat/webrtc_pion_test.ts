@@ -11,7 +11,7 @@ import { buildGoProgram } from "./go_program.ts";
 const peers = weriftPeers({ clock: systemClock, log: memoryLogger() });
 const ECHOED_BYTES = 8 * 1024 * 1024;
 const FRAME_BYTES = 50_000;
-/** After it pion is ended, and with it everything that waits for it. */
+/** After it pion is killed, and with it everything that waits for it. */
 const DEADLINE_MS = 90_000;
 /** A round trip takes a millisecond; a lost packet, 400 more. */
 const TRIPS = 20;

@@ -5,7 +5,7 @@ import type { Program } from "../e2e/program.ts";
 import { READY_LINE, type Rig } from "../e2e/rig.ts";
 
 /** Size of the image that the camera gives, in bytes. */
-export const PICTURE_BYTES = 3_000_000;
+export const IMAGE_BYTES = 3_000_000;
 
 /** A machine that lets everybody in, and logs all it does. */
 export interface WebrtcMachine {
@@ -13,7 +13,7 @@ export interface WebrtcMachine {
   /** Its configuration. */
   file: string;
   /** Of the camera's image, in hexadecimal digits. */
-  pictureSha256: string;
+  imageSha256: string;
 }
 
 /** Starts a server without a cloud that has {@link webrtcComponents}. */
@@ -23,13 +23,13 @@ export async function startWebrtcMachine(rig: Rig): Promise<WebrtcMachine> {
   await Deno.writeTextFile(file, JSON.stringify({ ...await webrtcComponents(rig), network }));
   const server = rig.spawn("machine-server", ["-config", file, "-debug"]);
   await server.waitForLine(READY_LINE, 90_000);
-  const picture = await Deno.readFile(picturePath(rig));
-  return { server, file, pictureSha256: createHash("sha256").update(picture).digest("hex") };
+  const picture = await Deno.readFile(imagePath(rig));
+  return { server, file, imageSha256: createHash("sha256").update(picture).digest("hex") };
 }
 
 /** What the tours of `webrtc_tour.py` and `webrtc_tour.mjs` use. Writes the camera's image. */
 export async function webrtcComponents(rig: Rig): Promise<{ components: JsonObject[] }> {
-  const picture = picturePath(rig);
+  const picture = imagePath(rig);
   await Deno.writeFile(picture, largePng());
   const fake = (name: string, attributes: JsonObject = {}) => ({
     name,
@@ -53,13 +53,13 @@ export async function webrtcComponents(rig: Rig): Promise<{ components: JsonObje
   };
 }
 
-function picturePath(rig: Rig): string {
+function imagePath(rig: Rig): string {
   return join(rig.dir, "picture.png");
 }
 
 /** The beginning of a PNG of 1 by 1 pixel, and then what no compression makes smaller. */
 function largePng(): Uint8Array {
-  const bytes = new Uint8Array(PICTURE_BYTES);
+  const bytes = new Uint8Array(IMAGE_BYTES);
   for (let at = 0; at < bytes.length; at += 65_536) {
     crypto.getRandomValues(bytes.subarray(at, at + 65_536));
   }

@@ -154,7 +154,7 @@ consoleTest(
     await editor.getByText('"imperial"').waitFor();
     await page.locator(".cm-lintRange").first().waitFor();
     assert.equal(await page.locator(".cm-lintRange").first().textContent(), '"interval": 0.1');
-    // A pattern that no browser finishes with: the check is ended, not the page.
+    // A pattern that no browser finishes with: the check is aborted, not the page.
     const endless = { type: "object", properties: { port: { pattern: "^([a-zA-Z/]+)+!$" } } };
     await rig.client(RegistryService).setModelSchemas({
       ...{ moduleId, schemas: [{ api, model, schemaJson: JSON.stringify(endless) }] },

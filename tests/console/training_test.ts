@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { join } from "node:path";
-import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../cloud/data/ingest/data_testing.ts";
 import { runCloudCommand } from "../../cloud/local/commands/commands_testing.ts";
 import { SCRIPT } from "../../cloud/local/commands/training_rig_testing.ts";
 import { FakeRunner } from "../../cloud/training/queue/queue_testing.ts";
@@ -38,7 +38,7 @@ async function dataset(rig: ConsoleRig): Promise<void> {
     .createDataset({ name: hostile.slice(0, 60), organizationId: made.org_id });
   for (let at = 0; at < 20; at++) {
     const picture = new Uint8Array([0xff, 0xd8, at]);
-    const id = await uploadPicture(rig.part(DataSyncService), made.part_id, NOON + at, picture, {
+    const id = await uploadImage(rig.part(DataSyncService), made.part_id, NOON + at, picture, {
       tags: [at % 2 === 0 ? "cat" : hostile],
     });
     await rig.client(DataService)

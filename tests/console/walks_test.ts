@@ -9,7 +9,7 @@ import { Buffer } from "node:buffer";
 import { MachineService } from "../../shared/gen/machine/cloud/v1/machine_pb.ts";
 import { DataSyncService, DataType } from "../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { RobotService } from "../../shared/gen/viam/app/v1/robot_pb.ts";
-import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../cloud/data/ingest/data_testing.ts";
 import { FakeRunner } from "../../cloud/training/queue/queue_testing.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
@@ -210,7 +210,7 @@ async function tagged(rig: ConsoleRig): Promise<void> {
   for (let at = 0; at < 20; at++) {
     const picture = new Uint8Array([0xff, 0xd8, at]);
     const sync = rig.part(DataSyncService);
-    const id = await uploadPicture(sync, rig.made.part_id, NOON + at, picture, {
+    const id = await uploadImage(sync, rig.made.part_id, NOON + at, picture, {
       tags: [at % 2 === 0 ? "screw" : "nut"],
     });
     await rig.client(DataService).addBinaryDataToDatasetByIDs({ datasetId, binaryDataIds: [id] });

@@ -15,7 +15,7 @@ function picture(text: string): Uint8Array {
   return new Uint8Array([...Uint8Array.fromHex(header), ...new TextEncoder().encode(text)]);
 }
 
-async function uploadPicture(rig: Rig, version: string): Promise<void> {
+async function uploadImage(rig: Rig, version: string): Promise<void> {
   const files = { "labels.txt": "circle\n", "picture.png": picture(version) };
   await uploadModel(rig, "shapes", version, files);
 }
@@ -54,7 +54,7 @@ rigTest(
   async (rig) => {
     await rig.bootstrap();
     await rig.startCloud();
-    await uploadPicture(rig, "2026-01-02T03-04-05");
+    await uploadImage(rig, "2026-01-02T03-04-05");
     const model = `${rig.bootstrapped.org_id}/shapes`;
     const entry = { name: "shapes-model", package: model, type: "ml_model", version: "latest" };
     await rig.saveConfig(configOf(rig, [entry]));
@@ -69,7 +69,7 @@ rigTest(
     const labels = join(rig.serverHome, "packages", "shapes-model", "labels.txt");
     assert.equal(await Deno.readTextFile(labels), "circle\n");
 
-    await uploadPicture(rig, "2026-01-02T03-04-06");
+    await uploadImage(rig, "2026-01-02T03-04-06");
     await eventually(
       "the picture of the next version",
       async () => await shown(rig) === "2026-01-02T03-04-06",
@@ -117,7 +117,7 @@ rigTest("a machine says which model is missing or broken, and runs the rest", as
     return lines.includes(missing) && lines.includes(`${org}/broken 1 is not ready: the archive`);
   });
 
-  await uploadPicture(rig, "2026-01-02T03-04-05");
+  await uploadImage(rig, "2026-01-02T03-04-05");
   await eventually(
     "the picture of the model",
     async () => await shown(rig) === "2026-01-02T03-04-05",

@@ -94,7 +94,7 @@ class Rig implements AsyncDisposable {
     return this.#programs.map((one) => `--- ${one.name}\n${one.tail(40)}`).join("\n");
   }
 
-  /** Starts a program that is ended with the rig. */
+  /** Starts a program that is stopped with the rig. */
   start(on: NetworkComputer, name: string, command: string[]): Program {
     const [program = "", ...args] = [...on.run, ...command];
     const env = { MACHINE_HOME: join(this.dir, on.name), PYTHONDONTWRITEBYTECODE: "1" };

@@ -47,7 +47,7 @@ rigTest("cameras and sensors play captured data back in its order, to its end", 
   const serverProgram = await rig.startServer();
   const cloud = await rig.cloud();
   // In another order than that of their times.
-  for (const width of [2, 3, 1]) await uploadPicture(rig, width);
+  for (const width of [2, 3, 1]) await uploadImage(rig, width);
   const manager = (await rig.server()).client(DataManagerService);
   await eventually("all is in the cloud", async () => {
     await manager.sync({ name: "data" });
@@ -149,7 +149,7 @@ rigTest("cameras and sensors play captured data back in its order, to its end", 
 });
 
 /** An image of the camera `gate`, as many seconds after noon as it is wide. */
-async function uploadPicture(rig: Rig, width: number): Promise<void> {
+async function uploadImage(rig: Rig, width: number): Promise<void> {
   const time = timestampFromMs(NOON + width * 1_000);
   await (await rig.cloud()).client(DataSyncService).dataCaptureUpload({
     metadata: {

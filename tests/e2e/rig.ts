@@ -161,7 +161,7 @@ export class Rig implements AsyncDisposable {
     return agent;
   }
 
-  /** Starts a program that is ended with the rig. */
+  /** Starts a program that is stopped with the rig. */
   spawn(
     name: "machine" | "machine-cloud" | "machine-agent" | "machine-server",
     args: string[],

@@ -110,7 +110,7 @@ class Ways implements Disposable {
 }
 
 /**
- * How a call with an empty request ends; undefined: well, or not before it was given up, which is
+ * How a call with an empty request ends; undefined: well, or not before it was cancelled, which is
  * late for a call that is to be refused: a busy host must not look like an open door.
  */
 async function outcome(

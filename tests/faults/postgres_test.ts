@@ -171,7 +171,7 @@ Deno.test({
       const { default: pg } = await import("pg");
       const taken = async () => {
         const client = new pg.Client({ connectionString: server.address() });
-        client.on("error", () => undefined); // it is ended with the server
+        client.on("error", () => undefined); // it is closed with the server
         await client.connect();
         others.defer(() => client.end());
       };

@@ -54,7 +54,7 @@ Deno.test("ModuleManager says that a module ended when it exits at once", async 
   });
 });
 
-Deno.test("ModuleManager gives up a start when a module never listens or never gets ready", async () => {
+Deno.test("ModuleManager aborts a start when a module never listens or never gets ready", async () => {
   await withMachine(async (machine) => {
     await withHealthy(machine, [
       await scriptModule(machine.folder, "deaf", "exec sleep 600"),

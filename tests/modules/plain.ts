@@ -6,7 +6,7 @@
  *   how often it was queried.
  * - `acme:plain:gauge`, of the API `acme:component:gauge` that only this module has.
  * - `acme:plain:camera`, whose device is gone while attribute `unplugged` is true.
- * - `acme:plain:eyes`, a vision service: sees each of attribute `classes`, in no picture.
+ * - `acme:plain:eyes`, a vision service: sees each of attribute `classes`, in no image.
  *
  * DoCommand of both: `{"crash": true}` ends the process at once, `{"log": text, "level": name}`
  * sends a line to the server, `{"env": [names]}` prints variables.

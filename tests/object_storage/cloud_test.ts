@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { Code } from "@connectrpc/connect";
-import { NOON, uploadPicture, uploadTemperatures } from "../../cloud/data/ingest/data_testing.ts";
-import { filePieces, pictureMetadata } from "../../cloud/data/ingest/data_testing.ts";
+import { NOON, uploadImage, uploadTemperatures } from "../../cloud/data/ingest/data_testing.ts";
+import { filePieces, imageMetadata } from "../../cloud/data/ingest/data_testing.ts";
 import { apiKey, failure, TestCloud } from "../../cloud/serve/cloud_testing.ts";
 import { StoredDataService } from "../../shared/gen/machine/cloud/v1/data_pb.ts";
 import { DataService } from "../../shared/gen/viam/app/data/v1/data_pb.ts";
@@ -59,11 +59,11 @@ Deno.test("files of machines go to the object storage and come back, whole and i
   await using server = await S3Server.start();
   await using it = await rig(server);
   const contents = new Uint8Array(11 * MIB).map((_, n) => n * 31 >> 3);
-  const metadata = pictureMetadata(it.made.part_id, { type: DataType.FILE, fileName: "a.bin" });
+  const metadata = imageMetadata(it.made.part_id, { type: DataType.FILE, fileName: "a.bin" });
   const { binaryDataId, fileId } = await it.sync.fileUpload(
     filePieces(metadata, contents, 60_000),
   );
-  const picture = await uploadPicture(it.sync, it.made.part_id, NOON, new Uint8Array([1, 2, 3]));
+  const picture = await uploadImage(it.sync, it.made.part_id, NOON, new Uint8Array([1, 2, 3]));
 
   assert.equal((await objects(server)).length, 2);
   assert.deepEqual([...Deno.readDirSync(it.cloud.path("data-files"))].map(({ name }) => name), [
@@ -89,7 +89,7 @@ Deno.test("files of machines go to the object storage and come back, whole and i
 Deno.test("files from before stay in the folder and are read and deleted there", async () => {
   await using server = await S3Server.start();
   await using it = await rig(server);
-  const picture = await uploadPicture(it.sync, it.made.part_id, NOON, new Uint8Array([1, 2, 3]));
+  const picture = await uploadImage(it.sync, it.made.part_id, NOON, new Uint8Array([1, 2, 3]));
   const id = picture.split("/")[2] ?? "";
   await Deno.writeFile(it.cloud.path(`data-files/${id}`), new Uint8Array([1, 2, 3]));
   await server.setFaults([{ method: "GET", contains: id, times: 99, status: 404 }]);
@@ -104,7 +104,7 @@ Deno.test("quota and limit hold in the object storage, and nothing is left of wh
   const organizationId = it.made.org_id;
   const upload = (bytes: number, fileName: string) =>
     it.sync.fileUpload(filePieces(
-      pictureMetadata(it.made.part_id, { type: DataType.FILE, fileName }),
+      imageMetadata(it.made.part_id, { type: DataType.FILE, fileName }),
       new Uint8Array(bytes),
       100_000,
     ));
@@ -131,11 +131,11 @@ Deno.test("retention deletes from the object storage, and the sweep what could n
   const organizationId = it.made.org_id;
   await it.settings.setDataSettings({ organizationId, settings: { retentionDays: 2 } });
   const old = [1, 2].map((n) =>
-    uploadPicture(it.sync, it.made.part_id, NOON + n, new Uint8Array([n]))
+    uploadImage(it.sync, it.made.part_id, NOON + n, new Uint8Array([n]))
   );
   const [, second = ""] = await Promise.all(old);
   clock.setNow(Date.now() + 3 * DAY_MS);
-  await uploadPicture(it.sync, it.made.part_id, NOON, new Uint8Array([3]));
+  await uploadImage(it.sync, it.made.part_id, NOON, new Uint8Array([3]));
   const id = second.split("/")[2] ?? "";
   await server.setFaults([{ method: "DELETE", contains: id, times: 1, status: 503 }]);
   assert.deepEqual(await it.cloud.services.dataUpkeep.deleteOld(), { readings: 0, files: 2 });
@@ -147,11 +147,11 @@ Deno.test("retention deletes from the object storage, and the sweep what could n
 Deno.test("readings are taken, and files refused with ABORTED, while the object storage is away", async () => {
   const server = await S3Server.start();
   await using it = await rig(server);
-  const kept = await uploadPicture(it.sync, it.made.part_id, NOON, new Uint8Array([1]));
+  const kept = await uploadImage(it.sync, it.made.part_id, NOON, new Uint8Array([1]));
   await server[Symbol.asyncDispose]();
 
   const refused = await failure(
-    uploadPicture(it.sync, it.made.part_id, NOON + 1, new Uint8Array([2])),
+    uploadImage(it.sync, it.made.part_id, NOON + 1, new Uint8Array([2])),
   );
   assert.equal(refused.code, Code.Aborted);
   assert.match(refused.message, /^the cloud cannot store the file just now; nothing was saved/);

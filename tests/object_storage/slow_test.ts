@@ -1,6 +1,6 @@
 /** A cloud whose object storage lets it wait for answers. */
 import assert from "node:assert/strict";
-import { NOON, uploadPicture, uploadTemperatures } from "../../cloud/data/ingest/data_testing.ts";
+import { NOON, uploadImage, uploadTemperatures } from "../../cloud/data/ingest/data_testing.ts";
 import { apiKey, TestCloud } from "../../cloud/serve/cloud_testing.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
@@ -24,7 +24,7 @@ Deno.test("all else goes on while the object storage does not answer, and nothin
   const data = cloud.client(DataService, identity);
   const settings = cloud.client(StoredDataService, identity);
   await uploadTemperatures(sync, partId, NOON, [1, 2, 3]);
-  const kept = await uploadPicture(sync, partId, NOON, new Uint8Array([42]));
+  const kept = await uploadImage(sync, partId, NOON, new Uint8Array([42]));
   clock.setNow(NOON + 3 * DAY_MS);
   await settings.setDataSettings({ organizationId, settings: { archiveAfterDays: 1 } });
 
@@ -37,7 +37,7 @@ Deno.test("all else goes on while the object storage does not answer, and nothin
   const slow = <T>(call: Promise<T>) => call.finally(() => answered++);
   const uploads = Array.from(
     { length: UPLOADS },
-    (_, n) => slow(uploadPicture(sync, partId, NOON + 1 + n, new Uint8Array([n]))),
+    (_, n) => slow(uploadImage(sync, partId, NOON + 1 + n, new Uint8Array([n]))),
   );
   const read = slow(data.binaryDataByIDs({ binaryDataIds: [kept], includeBinary: true }));
   const moved = slow(cloud.services.dataUpkeep.archiveOld());

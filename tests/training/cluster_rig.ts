@@ -1,6 +1,6 @@
 /** For tests: a cloud that trains on a cluster. */
 import assert from "node:assert/strict";
-import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../cloud/data/ingest/data_testing.ts";
 import { createPackage } from "../../cloud/registry/packages/packages_testing.ts";
 import { OBEDIENT } from "../../cloud/training/runs/scripts_testing.ts";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
@@ -35,7 +35,7 @@ export class ClusterRig implements AsyncDisposable {
     const { org_id: organizationId, part_id } = rig.bootstrapped;
     const dataset = await client(DatasetService).createDataset({ organizationId, name: "shapes" });
     const picture = new Uint8Array([1, 2, 3]);
-    await uploadPicture(client(DataSyncService), part_id, NOON, picture, {
+    await uploadImage(client(DataSyncService), part_id, NOON, picture, {
       datasetIds: [dataset.id],
     });
     const contents = tarGzOf(OBEDIENT);
@@ -62,7 +62,7 @@ export class ClusterRig implements AsyncDisposable {
     const dataset = await client(DatasetService).createDataset({ organizationId, name: "tagged" });
     for (let number = 0; number < 60; number++) {
       const picture = oneShape(number, 96);
-      await uploadPicture(client(DataSyncService), part_id, NOON + number, toJpeg(picture), {
+      await uploadImage(client(DataSyncService), part_id, NOON + number, toJpeg(picture), {
         datasetIds: [dataset.id],
         tags: picture.shapes.map(({ label }) => label),
       });

@@ -12,11 +12,11 @@ import {
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import type { BootstrapResult } from "../../cloud/local/bootstrap/bootstrap.ts";
-import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../cloud/data/ingest/data_testing.ts";
 import { FolderBlobStore } from "../../cloud/storage/blobs/folder_blob_store.ts";
 import { apiKey, partSecret, TestCloud } from "../../cloud/serve/cloud_testing.ts";
 import type { TrainingRunner } from "../../cloud/training/runs/runner.ts";
-import { type ShapePicture, SHAPES, toJpeg } from "./shapes.ts";
+import { type ShapeImage, SHAPES, toJpeg } from "./shapes.ts";
 
 /** Far more than a job takes here: the host may have much else to do. Milliseconds. */
 const DEADLINE_MS = 600_000;
@@ -24,7 +24,7 @@ const ENDED = [TrainingStatus.COMPLETED, TrainingStatus.FAILED, TrainingStatus.C
 
 /** A cloud with a dataset that jobs of managed training are submitted for. */
 export class ManagedRig implements AsyncDisposable {
-  #pictures = 0;
+  #images = 0;
 
   private constructor(
     private readonly cloud: TestCloud,
@@ -44,17 +44,17 @@ export class ManagedRig implements AsyncDisposable {
   async upload(bytes: Uint8Array, tags: readonly string[]): Promise<string> {
     const sync = this.cloud.client(DataSyncService, partSecret(this.made));
     const changes = { datasetIds: [this.datasetId], tags: [...tags] };
-    return await uploadPicture(
+    return await uploadImage(
       sync,
       this.made.part_id,
-      NOON + 1_000 * this.#pictures++,
+      NOON + 1_000 * this.#images++,
       bytes,
       changes,
     );
   }
 
   /** Uploads an image of shapes, labelled with tags or with boxes. */
-  async add(picture: ShapePicture, labelled: "tags" | "boxes"): Promise<void> {
+  async add(picture: ShapeImage, labelled: "tags" | "boxes"): Promise<void> {
     const tags = labelled === "tags" ? picture.shapes.map(({ label }) => label) : [];
     const binaryDataId = await this.upload(toJpeg(picture), tags);
     if (labelled === "tags") return;

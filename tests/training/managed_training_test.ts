@@ -8,7 +8,7 @@ import {
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { ManagedRig } from "./managed_job.ts";
-import { oneShape, type ShapePicture, SHAPES, someShapes, toJpeg } from "./shapes.ts";
+import { oneShape, type ShapeImage, SHAPES, someShapes, toJpeg } from "./shapes.ts";
 import { detectionQuality, multiAccuracy, runModel, singleAccuracy } from "./trained_model.ts";
 import { openTrainingEnvironment } from "./training_environment.ts";
 
@@ -19,7 +19,7 @@ const SIDE = 96;
 const CLASSIFIER_SIDE = 96, DETECTOR_SIDE = 128;
 /** Fresh images have other numbers than those that were trained on. */
 const FRESH = 10_000;
-const FRESH_PICTURES = 60;
+const FRESH_IMAGES = 60;
 
 const environment = await openTrainingEnvironment({ num_epochs: EPOCHS });
 const ignore = ignoreBecause(
@@ -27,8 +27,8 @@ const ignore = ignoreBecause(
   typeof environment === "string" ? `managed training cannot run here: ${environment}` : undefined,
 );
 
-function fresh(draw: (number: number, side: number) => ShapePicture, side: number) {
-  return Array.from({ length: FRESH_PICTURES }, (_, at) => draw(FRESH + at, side));
+function fresh(draw: (number: number, side: number) => ShapeImage, side: number) {
+  return Array.from({ length: FRESH_IMAGES }, (_, at) => draw(FRESH + at, side));
 }
 
 async function trained(rig: ManagedRig, modelType: ModelType) {
@@ -60,8 +60,8 @@ Deno.test(
     );
 
     assert.deepEqual(labels, SHAPES);
-    assert.ok(log.some((line) => line.startsWith("left out 1 picture that cannot be read")));
-    assert.ok(log.some((line) => line.startsWith("73 pictures; labels: red circle 25,")));
+    assert.ok(log.some((line) => line.startsWith("left out 1 image that cannot be read")));
+    assert.ok(log.some((line) => line.startsWith("73 images; labels: red circle 25,")));
     const pictures = fresh(oneShape, CLASSIFIER_SIDE);
     const answers = await runModel(environment.python, file, pictures);
     assert.deepEqual(answers.outputs, [{ name: "probability", shape: [1, 3] }]);

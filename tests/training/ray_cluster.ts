@@ -7,7 +7,7 @@ import { freePort } from "../../shared/test_tools/free_port.ts";
 
 const VERSION = "2.60.0";
 const START_MS = 300_000;
-/** By its own limits a head gives up parts of itself that answer late on a busy host, and ends. */
+/** By its own limits a head drops parts of itself that answer late on a busy host, and ends. */
 const PATIENT = {
   RAY_USAGE_STATS_ENABLED: "0",
   RAY_agent_register_timeout_ms: "300000",

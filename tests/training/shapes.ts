@@ -13,7 +13,7 @@ export interface Shape {
   readonly yMax: number;
 }
 
-export interface ShapePicture {
+export interface ShapeImage {
   readonly side: number;
   /** Three bytes for each pixel, row by row. */
   readonly rgb: Uint8Array<ArrayBuffer>;
@@ -31,17 +31,17 @@ const SMALLEST = 0.1, LARGEST = 0.2;
 const PLACES_TRIED = 50;
 
 /** An image of one shape; the three take turns. The same number gives the same image. */
-export function oneShape(number: number, side: number): ShapePicture {
+export function oneShape(number: number, side: number): ShapeImage {
   return draw(number, side, [SHAPES[number % SHAPES.length] ?? SHAPES[0]]);
 }
 
 /** An image of one to three different shapes, all sets in turn. */
-export function someShapes(number: number, side: number): ShapePicture {
+export function someShapes(number: number, side: number): ShapeImage {
   const set = number % 7 + 1;
   return draw(number, side, SHAPES.filter((_, bit) => set & (1 << bit)));
 }
 
-export function toJpeg({ side, rgb }: ShapePicture): Uint8Array<ArrayBuffer> {
+export function toJpeg({ side, rgb }: ShapeImage): Uint8Array<ArrayBuffer> {
   const data = Buffer.alloc(side * side * 4, 255);
   for (let pixel = 0; pixel < side * side; pixel++) {
     data.set(rgb.subarray(pixel * 3, pixel * 3 + 3), pixel * 4);
@@ -49,7 +49,7 @@ export function toJpeg({ side, rgb }: ShapePicture): Uint8Array<ArrayBuffer> {
   return new Uint8Array(jpeg.encode({ data, width: side, height: side }, 90).data);
 }
 
-function draw(number: number, side: number, labels: readonly ShapeLabel[]): ShapePicture {
+function draw(number: number, side: number, labels: readonly ShapeLabel[]): ShapeImage {
   const random = randomOf(number);
   const between = (low: number, high: number) => low + (high - low) * random();
   const ground = [0, 1, 2].map(() => between(90, 200));

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { ROOT } from "../../tools/programs.ts";
-import type { Shape, ShapePicture } from "./shapes.ts";
+import type { Shape, ShapeImage } from "./shapes.ts";
 
 const SCRIPT = join(ROOT, "tests", "training", "run_model.py");
 /** Overlap from which a box is right. */
@@ -20,7 +20,7 @@ export interface ModelAnswers {
 export async function runModel(
   python: string,
   file: string,
-  pictures: readonly ShapePicture[],
+  pictures: readonly ShapeImage[],
 ): Promise<ModelAnswers> {
   const child = new Deno.Command(python, {
     args: [SCRIPT, file, String(pictures[0]?.side)],
@@ -41,7 +41,7 @@ export async function runModel(
 export function singleAccuracy(
   { results }: ModelAnswers,
   labels: readonly string[],
-  pictures: readonly ShapePicture[],
+  pictures: readonly ShapeImage[],
 ): number {
   const right = pictures.filter(({ shapes: [shape] }, at) => {
     const [probabilities = []] = results[at] ?? [];
@@ -54,7 +54,7 @@ export function singleAccuracy(
 export function multiAccuracy(
   { results }: ModelAnswers,
   labels: readonly string[],
-  pictures: readonly ShapePicture[],
+  pictures: readonly ShapeImage[],
 ): number {
   const answers = pictures.flatMap(({ shapes }, at) =>
     labels.map((label, index) => {
@@ -69,7 +69,7 @@ export function multiAccuracy(
 export function detectionQuality(
   { results }: ModelAnswers,
   labels: readonly string[],
-  pictures: readonly ShapePicture[],
+  pictures: readonly ShapeImage[],
 ): { recall: number; precision: number } {
   let found = 0, boxes = 0, there = 0;
   for (const [at, { shapes }] of pictures.entries()) {

@@ -1,6 +1,6 @@
 /** For tests: two nodes of one cloud that train on a cluster. */
 import assert from "node:assert/strict";
-import { NOON, uploadPicture } from "../../cloud/data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../cloud/data/ingest/data_testing.ts";
 import { createPackage } from "../../cloud/registry/packages/packages_testing.ts";
 import { OBEDIENT } from "../../cloud/training/runs/scripts_testing.ts";
 import { DatasetService } from "../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
@@ -28,7 +28,7 @@ export class Trainers implements AsyncDisposable {
     return await Trainers.on(await Cluster.start([...options, "--training-memory", "1024"]));
   }
 
-  /** @param nodes are ended with it */
+  /** @param nodes are stopped with it */
   static async on(nodes: Cluster): Promise<Trainers> {
     const it = new Trainers(nodes);
     const { made } = nodes;
@@ -42,7 +42,7 @@ export class Trainers implements AsyncDisposable {
     });
     it.#token = accessToken;
     it.#datasetId = dataset.id;
-    await uploadPicture(client(DataSyncService), made.part_id, NOON, new Uint8Array([1, 2, 3]), {
+    await uploadImage(client(DataSyncService), made.part_id, NOON, new Uint8Array([1, 2, 3]), {
       datasetIds: [dataset.id],
     });
     const version = { type: PackageType.ML_TRAINING, version: "1.0.0", chunk: 65_536 };

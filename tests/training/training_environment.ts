@@ -66,7 +66,7 @@ async function tryEmpty(runner: LocalRunner): Promise<string | undefined> {
     await Deno.mkdir(task.outputFolder);
     const end = await runner.run(task, { line: () => {} }, new AbortController().signal);
     if (end.kind !== "failed") throw new Error(`training on nothing ended with ${end.kind}`);
-    if (end.reason.includes("none of the dataset's 0 pictures")) return undefined;
+    if (end.reason.includes("none of the dataset's 0 images")) return undefined;
     if (end.code === Code.FailedPrecondition) {
       const reason = await noPythonPackagesBecause();
       if (reason !== undefined) return reason;

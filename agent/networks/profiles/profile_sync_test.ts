@@ -179,7 +179,7 @@ syncTest("run() gives a removed profile back when the machine needs it", async (
   assert.doesNotMatch(at.disk(), /autoconnect=false/);
 });
 
-syncTest("run() gives up a change that the agent did not survive three times", async (at) => {
+syncTest("run() abandons a change that the agent did not survive three times", async (at) => {
   await at.want({ a: {} });
   at.confirm = () => Promise.reject(new Error("cut"));
   const stop = new AbortController();

@@ -211,7 +211,7 @@ Deno.test("networks are tried one after the other, and again after the retry tim
   assert.equal(told(step(late.record, seen, NOW + TRY_MS + RULES.retryMs)), "trying try a");
 });
 
-Deno.test("a network without internet is given up for the next one", () => {
+Deno.test("a network without internet is left for the next one", () => {
   const connected = step(STATES.trying, EVENTS.connected);
   assert.equal(told(step(connected.record, looked(), NOW + VERIFY_MS - 1)), "verifying");
   assert.equal(told(step(connected.record, looked(), NOW + VERIFY_MS)), "trying give-up a try b");

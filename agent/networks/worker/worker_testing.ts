@@ -147,7 +147,7 @@ export class NetworkRig implements AsyncDisposable {
     }
   }
 
-  /** Lets time pass until something holds; gives up after `ms`. @returns how long it took. */
+  /** Lets time pass until something holds; fails after `ms`. @returns how long it took. */
   async until(is: () => boolean, ms: number, stepMs = 250): Promise<number> {
     const startMs = this.clock.monotonicMs();
     while (!is()) {

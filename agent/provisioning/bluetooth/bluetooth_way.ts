@@ -12,7 +12,7 @@ import { SealedValues } from "./sealed_values.ts";
 import { isOfBus, serveBluetooth } from "./served_bluetooth.ts";
 import { WrittenValues } from "./written_values.ts";
 
-/** Between two tries; it never gives up. */
+/** Between two tries; it retries without end. */
 const RETRY = { minMs: 5_000, maxMs: 5 * 60_000, jitter: false };
 /** For putting everything back at the end, also when BlueZ hangs. */
 const END_MS = 3_000;

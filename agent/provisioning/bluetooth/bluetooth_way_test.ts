@@ -351,7 +351,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a BlueZ that hangs is given up and asked again, and keeps the end from nothing",
+  name: "a BlueZ that hangs times out and is retried, and keeps the end from nothing",
   ignore,
   fn: async () => {
     await using rig = await Rig.start((bluez) => bluez.hangs.add("RegisterApplication"));

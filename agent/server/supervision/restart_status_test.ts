@@ -134,7 +134,7 @@ Deno.test("restartStatusOverHttp() tells no answer from a no", async () => {
   assert.equal(none.kind, "no-answer");
 });
 
-Deno.test("restartStatusOverHttp() gives up when the server hangs", async () => {
+Deno.test("restartStatusOverHttp() times out when the server hangs", async () => {
   const clock = new FakeClock();
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   await withServer(() => resolve(), async (url) => {

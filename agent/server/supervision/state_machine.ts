@@ -62,7 +62,7 @@ export interface Transition {
   readonly effects: readonly ServerEffect[];
 }
 
-/** The server itself gives up a clean end after 60 s; this is a little more. */
+/** The server itself aborts a graceful shutdown after 60 s; this is a little more. */
 export const CLEAN_END_MS = 70_000;
 /** One that hangs is not waited for as long. */
 export const HUNG_END_MS = 10_000;

@@ -202,7 +202,7 @@ Deno.test("a journal that lost the line is read from its beginning, without what
   assert.deepEqual(rig.messages(), ["line 51", "line 3"]);
 });
 
-Deno.test("a cursor that journalctl does not know is given up, and told", async () => {
+Deno.test("a cursor that journalctl does not know is dropped, and reported", async () => {
   await using rig = await Rig.create();
   rig.spool.setMark("journal", "nonsense");
   await rig.start();

@@ -102,7 +102,7 @@ Deno.test("clean() for a full disk removes everything that is not in use", () =>
     assert.deepEqual(store.parts(), ["begun.part"]);
   }));
 
-Deno.test("clean() gives up partial files after three days, and rows without files", () =>
+Deno.test("clean() removes partial files after three days, and rows without files", () =>
   withRig(async ({ cleaner, add, names, store, cacheDir }) => {
     add("part/new.part", 2.9);
     add("part/old.part", 3.1);

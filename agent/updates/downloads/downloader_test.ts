@@ -116,7 +116,7 @@ Deno.test("obtain() goes on where connections were cut, by itself and over a res
     assert.match(server.seen("GET").at(-1) ?? "", /2\.0\.0 bytes=\d{4,}-/);
   }));
 
-Deno.test("obtain() does not give up while each attempt brings something", () =>
+Deno.test("obtain() does not fail while each attempt brings something", () =>
   withRig(async ({ server, start }) => {
     const clock = new FakeClock();
     const wanted = release(server, bytes);
@@ -354,7 +354,7 @@ Deno.test("obtain() gives the same file to two who want it at the same time", ()
   }));
 
 Deno.test({
-  name: "obtain() makes room on a full disk before it gives up",
+  name: "obtain() makes room on a full disk before it fails",
   ignore: noSmallDisks(import.meta.url),
   fn: () =>
     withRig(async ({ folder, server, start }) => {

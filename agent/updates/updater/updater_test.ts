@@ -188,7 +188,7 @@ Deno.test("Updater reports when a version was trusted, and when one was marked b
   assert.deepEqual([at.state, at.settled], ["refused", 2]);
 });
 
-Deno.test("Updater gives up a download that is not wanted any more", async () => {
+Deno.test("Updater aborts a download that is not wanted any more", async () => {
   await using at = new UpdaterRig();
   const aborted: string[] = [];
   at.download = (wanted, signal) => {

@@ -2,7 +2,7 @@ import { type DescMethod, type DescService, type Message, toJson } from "@bufbui
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { addOwner } from "../../local/people/people_command.ts";
-import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../data/ingest/data_testing.ts";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { DataPipelinesService } from "../../../shared/gen/viam/app/datapipelines/v1/data_pipelines_pb.ts";
@@ -137,7 +137,7 @@ export class RoleRig implements AsyncDisposable {
     const { id: pipeline } = await cloud.client(DataPipelinesService, apiKey(made))
       .createDataPipeline({ ...hourly, organizationId });
     const sync = cloud.client(DataSyncService, apiKey(made));
-    const binary = await uploadPicture(sync, made.part_id, NOON, new Uint8Array([1, 2, 3]));
+    const binary = await uploadImage(sync, made.part_id, NOON, new Uint8Array([1, 2, 3]));
     const { moduleId } = await app.createModule({ name: "arms", organizationId });
     const sequences = await sequencesOf(cloud, made);
     await app.createOrganizationInvite({ organizationId, email: INVITED, sendEmailInvite: false });

@@ -1,6 +1,6 @@
 /** The things that calls of the {@link RoleRig} name. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../data/ingest/data_testing.ts";
 import type { BootstrapResult } from "../../local/bootstrap/bootstrap.ts";
 import { addOwner } from "../../local/people/people_command.ts";
 import { EnrollmentService } from "../../../shared/gen/machine/cloud/v1/enrollment_pb.ts";
@@ -107,7 +107,7 @@ export async function otherOrganization(
     host: made.fqdn,
     pipeline,
     query,
-    binary: await uploadPicture(sync, made.part_id, NOON, new Uint8Array([4, 5, 6])),
+    binary: await uploadImage(sync, made.part_id, NOON, new Uint8Array([4, 5, 6])),
     job: await jobOf(cloud, made),
     session: session.id,
     user,

@@ -34,7 +34,7 @@ export function brandingMethods(
       if (mediaType === undefined) {
         throw new ConnectError("logo: it is no PNG, JPEG or WebP image", Code.InvalidArgument);
       }
-      await logos.set(id, { mediaType, picture: logo });
+      await logos.set(id, { mediaType, image: logo });
       return {};
     },
 

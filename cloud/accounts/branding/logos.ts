@@ -7,7 +7,7 @@ export const MOST_LOGO_BYTES = 200_000;
 /** An image as it is served. */
 export interface Logo {
   readonly mediaType: string;
-  readonly picture: Uint8Array;
+  readonly image: Uint8Array;
 }
 
 /** First bytes of the images that browsers show and that run no scripts, as SVG would. */
@@ -18,8 +18,8 @@ const KINDS: readonly (readonly [mediaType: string, pattern: RegExp])[] = [
 ];
 
 /** The type that an image's first bytes are of; undefined for others than PNG, JPEG and WebP. */
-export function mediaTypeOf(picture: Uint8Array): string | undefined {
-  const head = String.fromCharCode(...picture.subarray(0, 16));
+export function mediaTypeOf(image: Uint8Array): string | undefined {
+  const head = String.fromCharCode(...image.subarray(0, 16));
   return KINDS.find(([, pattern]) => pattern.test(head))?.[0];
 }
 
@@ -27,17 +27,17 @@ export function mediaTypeOf(picture: Uint8Array): string | undefined {
 export class Logos {
   constructor(private readonly queries: Queries) {}
 
-  /** @param picture of one of the types above; undefined takes the logo away */
-  async set(orgId: string, picture: Logo | undefined): Promise<void> {
+  /** @param logo of one of the types above; undefined takes the logo away */
+  async set(orgId: string, logo: Logo | undefined): Promise<void> {
     await this.queries.transaction().execute(async (transaction) => {
       await transaction.deleteFrom("organization_logos").where("org_id", "=", orgId).execute();
-      if (!picture) return;
+      if (!logo) return;
       await transaction.insertInto("organization_logos").values({
         org_id: orgId,
         // Two organisations with the same image have each their own path.
-        hash: createHash("sha256").update(orgId).update(picture.picture).digest("hex"),
-        media_type: picture.mediaType,
-        picture: picture.picture,
+        hash: createHash("sha256").update(orgId).update(logo.image).digest("hex"),
+        media_type: logo.mediaType,
+        picture: logo.image,
       }).execute();
     });
   }

@@ -64,7 +64,7 @@ export interface RoutesOptions {
   /** A logo of an organisation, for anybody. */
   readonly logos: (hash: string) => Promise<Response>;
   /** Origin that pages may show images of, beyond the cloud's own; left out: none. */
-  readonly pictureOrigin?: string | undefined;
+  readonly imageOrigin?: string | undefined;
   /** A file of a release. */
   readonly releases: (asked: {
     path: readonly string[];
@@ -83,7 +83,7 @@ export function createRoutes(
   options: RoutesOptions,
 ): HttpHandler {
   const { files, log } = options;
-  const headers = securityHeaders(options.pictureOrigin);
+  const headers = securityHeaders(options.imageOrigin);
   const app = new Hono<{ Bindings: { peer: Peer; signal: AbortSignal } }>();
 
   app.use(async (context, next) => {
@@ -216,13 +216,13 @@ export function createRoutes(
 }
 
 function securityHeaders(
-  pictureOrigin: string | undefined,
+  imageOrigin: string | undefined,
 ): readonly (readonly [string, string])[] {
-  const pictures = ["'self'", "data:", "blob:", pictureOrigin ?? ""].join(" ").trim();
+  const images = ["'self'", "data:", "blob:", imageOrigin ?? ""].join(" ").trim();
   return [
     [
       "content-security-policy",
-      `default-src 'self'; img-src ${pictures}; object-src 'none'; base-uri 'none'; ` +
+      `default-src 'self'; img-src ${images}; object-src 'none'; base-uri 'none'; ` +
       "form-action 'self'; frame-ancestors 'none'",
     ],
     ["x-content-type-options", "nosniff"],

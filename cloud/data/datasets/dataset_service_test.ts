@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService, DatasetType } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { NOON, uploadPicture } from "../ingest/data_testing.ts";
+import { NOON, uploadImage } from "../ingest/data_testing.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 
 Deno.test("datasets are made, listed, renamed and deleted in their organisation", async () => {
@@ -66,11 +66,11 @@ Deno.test("files are put into datasets, by uploads too, taken out and merged", a
   const organizationId = made.org_id;
   const { id: first } = await datasets.createDataset({ organizationId, name: "first" });
   const { id: second } = await datasets.createDataset({ organizationId, name: "second" });
-  const one = await uploadPicture(sync, made.part_id, NOON, new Uint8Array([1]), {
+  const one = await uploadImage(sync, made.part_id, NOON, new Uint8Array([1]), {
     // A dataset that is gone must not keep the machine from sending.
     datasetIds: [first, crypto.randomUUID()],
   });
-  const two = await uploadPicture(sync, made.part_id, NOON + 1, new Uint8Array([2]));
+  const two = await uploadImage(sync, made.part_id, NOON + 1, new Uint8Array([2]));
   const filesOf = async (datasetId: string) => {
     const dataRequest = { filter: { datasetId } };
     const found = await data.binaryDataByFilter({ dataRequest });

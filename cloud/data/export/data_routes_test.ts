@@ -13,7 +13,7 @@ import {
   NOON,
   sensorData,
   sensorMetadata,
-  uploadPicture,
+  uploadImage,
   uploadTemperatures,
 } from "../ingest/data_testing.ts";
 import { systemRandom } from "../../storage/keys/random.ts";
@@ -226,8 +226,8 @@ Deno.test("/data/plot gives spans as JSON", async () => {
 
 Deno.test("/data/files gives a file, or a range of it, to who may see it or has a link", async () => {
   await withCloud(async (rig) => {
-    const picture = crypto.getRandomValues(new Uint8Array(5_000));
-    const binaryDataId = await uploadPicture(rig.sync, rig.made.part_id, NOON, picture);
+    const image = crypto.getRandomValues(new Uint8Array(5_000));
+    const binaryDataId = await uploadImage(rig.sync, rig.made.part_id, NOON, image);
     const { data: [found] } = await rig.data.binaryDataByIDs({ binaryDataIds: [binaryDataId] });
     const uri = found?.metadata?.uri ?? "";
     const path = uri.slice(uri.indexOf("/data/") + 6);
@@ -237,7 +237,7 @@ Deno.test("/data/files gives a file, or a range of it, to who may see it or has 
     assert.match(whole.headers.get("content-disposition") ?? "", /^attachment; .*\.jpeg"$/);
     assert.equal(whole.headers.get("content-security-policy"), "sandbox; default-src 'none'");
     assert.equal(whole.headers.get("x-content-type-options"), "nosniff");
-    assert.deepEqual(await whole.bytes(), picture);
+    assert.deepEqual(await whole.bytes(), image);
     const refused = await rig.get(path, {}, rig.other);
     assert.equal(refused.status, 404);
     await refused.body?.cancel();
@@ -248,7 +248,7 @@ Deno.test("/data/files gives a file, or a range of it, to who may see it or has 
     assert.ok(expiresS >= beforeS + 15 * 60 && expiresS <= Math.ceil(Date.now() / 1_000) + 15 * 60);
     const ranged = await fetch(signedUrl, { headers: { range: "bytes=10-19" } });
     assert.equal(ranged.status, 206);
-    assert.deepEqual(await ranged.bytes(), picture.subarray(10, 20));
+    assert.deepEqual(await ranged.bytes(), image.subarray(10, 20));
     const forged = await fetch(signedUrl.replace(/signature=./, "signature="));
     assert.equal(forged.status, 401);
     await forged.body?.cancel();

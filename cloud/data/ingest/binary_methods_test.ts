@@ -12,20 +12,20 @@ import {
 import { DatasetService } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
-import { NOON, uploadPicture } from "./data_testing.ts";
+import { NOON, uploadImage } from "./data_testing.ts";
 
 type Changes = Omit<Partial<Filter>, "$typeName" | "$unknown">;
 
 /** A cloud with `count` images a second apart; image n is n + 1 bytes of n. */
-async function withPictures(count: number) {
+async function withImages(count: number) {
   const cloud = await TestCloud.open();
   const made = await cloud.bootstrap();
   const sync = cloud.client(DataSyncService, partSecret(made));
   const ids: string[] = [];
   for (let n = 0; n < count; n++) {
-    const picture = new Uint8Array(n + 1).fill(n);
+    const image = new Uint8Array(n + 1).fill(n);
     ids.push(
-      await uploadPicture(sync, made.part_id, NOON + n * 1_000, picture, {
+      await uploadImage(sync, made.part_id, NOON + n * 1_000, image, {
         tags: n % 2 === 0 ? ["even"] : [],
         fileExtension: n === 0 ? ".png" : ".jpeg",
       }),
@@ -40,7 +40,7 @@ function idsOf({ data }: BinaryDataByFilterResponse): string[] {
 }
 
 Deno.test("BinaryDataByFilter() pages in the order of time, with the bytes when asked", async () => {
-  const { cloud, ids, data } = await withPictures(5);
+  const { cloud, ids, data } = await withImages(5);
   await using _ = cloud;
   for (const sortOrder of [Order.ASCENDING, Order.DESCENDING]) {
     for (const limit of [1n, 2n, 50n]) {
@@ -65,7 +65,7 @@ Deno.test("BinaryDataByFilter() pages in the order of time, with the bytes when 
 });
 
 Deno.test("BinaryDataByFilter() gives what every part of the filter allows", async () => {
-  const { cloud, made, ids, data } = await withPictures(4);
+  const { cloud, made, ids, data } = await withImages(4);
   await using _ = cloud;
   const [first = "", second = "", third = "", fourth = ""] = ids;
   const datasets = cloud.client(DatasetService, apiKey(made));
@@ -142,7 +142,7 @@ Deno.test("a filter has 1,000 entries of each kind at most", async () => {
 });
 
 Deno.test("BinaryDataByIDs() answers in order, and NOT_FOUND for what is another's", async () => {
-  const { cloud, made, ids, data } = await withPictures(2);
+  const { cloud, made, ids, data } = await withImages(2);
   await using _ = cloud;
   const stranger = cloud.client(
     DataService,
@@ -172,7 +172,7 @@ Deno.test("BinaryDataByIDs() answers in order, and NOT_FOUND for what is another
 });
 
 Deno.test("DeleteBinaryData…() deletes rows and bytes, for those who manage the part", async () => {
-  const { cloud, made, ids, data } = await withPictures(5);
+  const { cloud, made, ids, data } = await withImages(5);
   await using _ = cloud;
   const stored = cloud.client(StoredDataService, apiKey(made));
   const [first = "", ...rest] = ids;
@@ -194,7 +194,7 @@ Deno.test("DeleteBinaryData…() deletes rows and bytes, for those who manage th
 });
 
 Deno.test("tags of files are added, listed and removed", async () => {
-  const { cloud, made, ids, data } = await withPictures(3);
+  const { cloud, made, ids, data } = await withImages(3);
   await using _ = cloud;
   const [first = "", second = ""] = ids;
   const all = async (filter?: Changes) =>
@@ -223,7 +223,7 @@ Deno.test("tags of files are added, listed and removed", async () => {
 });
 
 Deno.test("bounding boxes are added, changed, listed and removed", async () => {
-  const { cloud, ids, data } = await withPictures(2);
+  const { cloud, ids, data } = await withImages(2);
   await using _ = cloud;
   const [binaryDataId = "", other = ""] = ids;
   const boxes = async () => {

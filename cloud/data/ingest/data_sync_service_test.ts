@@ -11,11 +11,11 @@ import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import {
   filePieces,
+  imageMetadata,
   NOON,
-  pictureMetadata,
   sensorData,
   sensorMetadata,
-  uploadPicture,
+  uploadImage,
   uploadTemperatures,
 } from "./data_testing.ts";
 
@@ -118,19 +118,19 @@ Deno.test("DataCaptureUpload() keeps one of two equal uploads when they come tog
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();
   const sync = cloud.client(DataSyncService, partSecret(made));
-  const picture = new Uint8Array(5_000).fill(7);
+  const image = new Uint8Array(5_000).fill(7);
   const readings = await Promise.all(
     [1, 2, 3].map(() => uploadTemperatures(sync, made.part_id, NOON, [1, 2, 3])),
   );
-  const pictures = await Promise.all(
-    [1, 2, 3].map((n) => uploadPicture(sync, made.part_id, NOON, picture, { tags: [`tag${n}`] })),
+  const images = await Promise.all(
+    [1, 2, 3].map((n) => uploadImage(sync, made.part_id, NOON, image, { tags: [`tag${n}`] })),
   );
 
   assert.equal(new Set(readings).size, 1);
-  assert.equal(new Set(pictures).size, 1);
+  assert.equal(new Set(images).size, 1);
   assert.equal(storedFiles(cloud).length, 1);
   const data = cloud.client(DataService, apiKey(made));
-  const found = await data.binaryDataByIDs({ binaryDataIds: pictures.slice(0, 1) });
+  const found = await data.binaryDataByIDs({ binaryDataIds: images.slice(0, 1) });
   assert.deepEqual(found.data[0]?.metadata?.captureMetadata?.tags, ["tag1", "tag2", "tag3"]);
 });
 
@@ -148,7 +148,7 @@ Deno.test("DataCaptureUpload() refuses what is wrong with the field, and stores 
     [{ metadata, sensorContents: [binary] }, /^metadata\.type: it is tabular, but/],
     [{ metadata, sensorContents: [{}] }, /^sensor_contents\[0\]: all must have/],
     [
-      { metadata: pictureMetadata(made.part_id), sensorContents: [reading] },
+      { metadata: imageMetadata(made.part_id), sensorContents: [reading] },
       /^metadata\.type: it is binary, but/,
     ],
     [
@@ -224,7 +224,7 @@ Deno.test("FileUpload() stores a file in pieces, once, with what its metadata sa
   const sync = cloud.client(DataSyncService, partSecret(made));
   const data = cloud.client(DataService, apiKey(made));
   const contents = crypto.getRandomValues(new Uint8Array(30_000));
-  const metadata = pictureMetadata(made.part_id, {
+  const metadata = imageMetadata(made.part_id, {
     componentType: "",
     componentName: "",
     methodName: "",
@@ -260,14 +260,14 @@ Deno.test("FileUpload() stores a file in pieces, once, with what its metadata sa
   assert.equal(about.fileSizeBytes, 30_000n);
 });
 
-Deno.test("StreamingDataCaptureUpload() stores a large picture in pieces", async () => {
+Deno.test("StreamingDataCaptureUpload() stores a large image in pieces", async () => {
   await using cloud = await TestCloud.open({ fileLimitBytes: 50_000 });
   const made = await cloud.bootstrap();
   const sync = cloud.client(DataSyncService, partSecret(made));
   const upload = (size: number) =>
     sync.streamingDataCaptureUpload(async function* () {
       const value = {
-        uploadMetadata: pictureMetadata(made.part_id),
+        uploadMetadata: imageMetadata(made.part_id),
         sensorMetadata: {
           timeRequested: timestampFromMs(NOON),
           timeReceived: timestampFromMs(NOON + 9),
@@ -313,7 +313,7 @@ Deno.test("FileUpload() leaves nothing when its caller leaves", async () => {
   const leaving = new AbortController();
   const upload = sync.fileUpload(
     async function* () {
-      yield* filePieces(pictureMetadata(made.part_id), new Uint8Array(3_000));
+      yield* filePieces(imageMetadata(made.part_id), new Uint8Array(3_000));
       leaving.abort();
       await new Promise(() => undefined);
     }(),

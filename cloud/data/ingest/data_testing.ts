@@ -55,7 +55,7 @@ export async function uploadTemperatures(
 }
 
 /** Metadata of images of the camera `eye`. */
-export function pictureMetadata(partId: string, changes: MetadataInit = {}): UploadMetadata {
+export function imageMetadata(partId: string, changes: MetadataInit = {}): UploadMetadata {
   return create(UploadMetadataSchema, {
     partId,
     componentType: "rdk:component:camera",
@@ -68,19 +68,19 @@ export function pictureMetadata(partId: string, changes: MetadataInit = {}): Upl
 }
 
 /** Uploads one small image, taken `at` (milliseconds). @returns its id */
-export async function uploadPicture(
+export async function uploadImage(
   client: Client<typeof DataSyncService>,
   partId: string,
   at: number,
-  picture: Uint8Array,
+  image: Uint8Array,
   changes: MetadataInit = {},
 ): Promise<string> {
   const time = timestampFromMs(at);
   const { binaryDataId } = await client.dataCaptureUpload({
-    metadata: pictureMetadata(partId, changes),
+    metadata: imageMetadata(partId, changes),
     sensorContents: [{
       metadata: { timeRequested: time, timeReceived: time },
-      data: { case: "binary", value: picture },
+      data: { case: "binary", value: image },
     }],
   });
   return binaryDataId;

@@ -12,11 +12,11 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import {
   filePieces,
+  imageMetadata,
   NOON,
-  pictureMetadata,
   sensorData,
   sensorMetadata,
-  uploadPicture,
+  uploadImage,
   uploadTemperatures,
 } from "./data_testing.ts";
 
@@ -110,7 +110,7 @@ Deno.test("ListDataSources() tells what was captured, and since when", async () 
   const { cloud, made, sync, stored } = await opened();
   await using _ = cloud;
   await uploadTemperatures(sync, made.part_id, NOON, [1, 2, 3]);
-  await uploadPicture(sync, made.part_id, NOON, new Uint8Array(3));
+  await uploadImage(sync, made.part_id, NOON, new Uint8Array(3));
   const { sources } = await stored.listDataSources({});
   assert.deepEqual(
     sources.map((source) => [source.resourceName, source.methodName, source.machineName]),
@@ -132,13 +132,13 @@ Deno.test("uploads beyond the quota are refused and leave nothing", async () => 
       [...Deno.readDirSync(cloud.path(folder))].filter((entry) => entry.isFile)
     ).length;
   await stored.setDataSettings({ organizationId, settings: { quotaBytes: 5_000n } });
-  await uploadPicture(sync, made.part_id, NOON, new Uint8Array(4_000));
+  await uploadImage(sync, made.part_id, NOON, new Uint8Array(4_000));
   await uploadTemperatures(sync, made.part_id, NOON, [1]);
 
   const large = new Uint8Array(2_000).fill(1);
   const refused = [
-    () => uploadPicture(sync, made.part_id, NOON + 1, large),
-    () => sync.fileUpload(filePieces(pictureMetadata(made.part_id, { fileName: "x" }), large)),
+    () => uploadImage(sync, made.part_id, NOON + 1, large),
+    () => sync.fileUpload(filePieces(imageMetadata(made.part_id, { fileName: "x" }), large)),
     () => uploadTemperatures(sync, made.part_id, NOON + 1, new Array(100).fill(1)),
   ];
   for (const call of refused) {
@@ -152,7 +152,7 @@ Deno.test("uploads beyond the quota are refused and leave nothing", async () => 
   await uploadTemperatures(sync, made.part_id, NOON, [1]);
 
   await data.deleteBinaryDataByFilter({});
-  await uploadPicture(sync, made.part_id, NOON + 1, large);
+  await uploadImage(sync, made.part_id, NOON + 1, large);
   const { usage, settings } = await stored.getDataSettings({ organizationId });
   assert.equal(settings?.quotaBytes, 5_000n);
   assert.deepEqual([usage?.files, usage?.fileBytes, usage?.readings], [1n, 2_000n, 1n]);
@@ -167,10 +167,10 @@ Deno.test("deleteOld() deletes what arrived before the retention of its organisa
   await uploadTemperatures(keeper, other.part_id, NOON, [1]);
   // The time of arrival counts, not that of a machine whose clock is wrong.
   await uploadTemperatures(sync, made.part_id, NOON + 1_000 * DAY, [1, 2]);
-  await uploadPicture(sync, made.part_id, NOON + 1_000 * DAY, new Uint8Array(10));
+  await uploadImage(sync, made.part_id, NOON + 1_000 * DAY, new Uint8Array(10));
   clock.setNow(NOON + 6 * DAY);
   await uploadTemperatures(sync, made.part_id, NOON - 1_000 * DAY, [3]);
-  await uploadPicture(sync, made.part_id, NOON - 1_000 * DAY, new Uint8Array(20));
+  await uploadImage(sync, made.part_id, NOON - 1_000 * DAY, new Uint8Array(20));
   const organizationId = made.org_id;
   await stored.setDataSettings({ organizationId, settings: { retentionDays: 7 } });
 

@@ -12,11 +12,11 @@ import {
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
-import { NOON, uploadPicture, uploadTemperatures } from "../ingest/data_testing.ts";
+import { NOON, uploadImage, uploadTemperatures } from "../ingest/data_testing.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 
 const HOUR_MS = 60 * 60_000;
-const PICTURE = new Uint8Array(70_000).map((_, n) => n * 7 >> 2);
+const IMAGE = new Uint8Array(70_000).map((_, n) => n * 7 >> 2);
 
 async function opened() {
   const clock = new FakeClock(new Date(NOON));
@@ -41,9 +41,9 @@ async function opened() {
     /** A dataset with one sequence of ten readings and two images. */
     async walk() {
       await uploadTemperatures(sync, made.part_id, NOON, Array.from({ length: 12 }, (_, n) => n));
-      const pictures = [];
+      const images = [];
       for (const at of [0, 5_000]) {
-        pictures.push(await uploadPicture(sync, made.part_id, NOON + at, PICTURE.slice(at / 100)));
+        images.push(await uploadImage(sync, made.part_id, NOON + at, IMAGE.slice(at / 100)));
       }
       const datasetId = await dataset("walks");
       const { id: sequenceId } = await data.createSequence({
@@ -54,7 +54,7 @@ async function opened() {
         endTime: timestampFromMs(NOON + 10_000),
       });
       await data.addSequencesToDataset({ datasetId, sequenceIds: [sequenceId] });
-      return { datasetId, sequenceId, pictures };
+      return { datasetId, sequenceId, images };
     },
     async get(link: string): Promise<Response> {
       const url = new URL(link);
@@ -93,9 +93,9 @@ async function lines(path: string): Promise<Record<string, unknown>[]> {
 
 Deno.test("an export holds the readings and files of each sequence, and downloads by its link", async () => {
   await using it = await opened();
-  const { datasetId, sequenceId, pictures } = await it.walk();
+  const { datasetId, sequenceId, images } = await it.walk();
   await it.data.addBoundingBoxToImageByID({
-    ...{ binaryDataId: pictures[0] ?? "", label: "cat" },
+    ...{ binaryDataId: images[0] ?? "", label: "cat" },
     ...{ xMinNormalized: 0.1, yMinNormalized: 0.2, xMaxNormalized: 0.3, yMaxNormalized: 0.4 },
   });
   const { jobId } = await it.datasets.startSequenceDatasetExport({ datasetId });
@@ -173,7 +173,7 @@ Deno.test("the link of an export opens nothing else and ends, and the archive go
 
 Deno.test("exports tell what is wrong, go with their dataset, and leave out files that are gone", async () => {
   await using it = await opened();
-  const { datasetId, pictures } = await it.walk();
+  const { datasetId, images } = await it.walk();
   const { id: files } = await it.datasets.createDataset({
     organizationId: it.made.org_id,
     name: "pictures",
@@ -200,7 +200,7 @@ Deno.test("exports tell what is wrong, go with their dataset, and leave out file
     assert.match(failed.message, message);
     assert.equal(failed.code, code);
   }
-  await Deno.remove(it.cloud.path(`data-files/${pictures[0]?.split("/")[2]}`));
+  await Deno.remove(it.cloud.path(`data-files/${images[0]?.split("/")[2]}`));
   await it.work();
   const { downloadUrl } = await it.datasets.getSequenceDatasetExport({ jobId });
   const archive = new Uint8Array(await (await it.get(downloadUrl)).arrayBuffer());

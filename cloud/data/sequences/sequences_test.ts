@@ -4,7 +4,7 @@ import { Code } from "@connectrpc/connect";
 import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService, DatasetType } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { NOON, uploadPicture } from "../ingest/data_testing.ts";
+import { NOON, uploadImage } from "../ingest/data_testing.ts";
 import { apiKey, failure, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 
 async function opened() {
@@ -143,7 +143,7 @@ Deno.test("GetSequenceBinaryData() gives the files of its resources and its span
   await using it = await opened();
   const { data, sync, made, sequence } = it;
   const upload = (at: number, byte: number, changes = {}) =>
-    uploadPicture(sync, made.part_id, at, new Uint8Array([byte]), changes);
+    uploadImage(sync, made.part_id, at, new Uint8Array([byte]), changes);
   await upload(NOON - 1, 0);
   for (let n = 0; n < 5; n++) await upload(NOON + n * 1_000, 10 + n);
   await upload(NOON + 10_000, 1);
@@ -201,10 +201,10 @@ Deno.test("datasets of sequences take sequences, and datasets of files take file
   assert.deepEqual(await named(type), [["walks", 1]]);
 
   // An upload that names a dataset of sequences is kept, and not put into it.
-  const picture = await uploadPicture(sync, made.part_id, NOON, new Uint8Array([1]), {
+  const image = await uploadImage(sync, made.part_id, NOON, new Uint8Array([1]), {
     datasetIds: [datasetId, files],
   });
-  const { data: [stored] } = await data.binaryDataByIDs({ binaryDataIds: [picture] });
+  const { data: [stored] } = await data.binaryDataByIDs({ binaryDataIds: [image] });
   assert.deepEqual(stored?.metadata?.datasetIds, [files]);
   const wrong: [() => Promise<unknown>, Code, RegExp][] = [
     [
@@ -213,7 +213,7 @@ Deno.test("datasets of sequences take sequences, and datasets of files take file
       /"pictures" holds files/,
     ],
     [
-      () => data.addBinaryDataToDatasetByIDs({ datasetId, binaryDataIds: [picture] }),
+      () => data.addBinaryDataToDatasetByIDs({ datasetId, binaryDataIds: [image] }),
       Code.FailedPrecondition,
       /"walks" holds sequences/,
     ],

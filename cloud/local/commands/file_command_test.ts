@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../../shared/base/flags/flags.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
-import { NOON, uploadPicture, uploadTemperatures } from "../../data/ingest/data_testing.ts";
+import { NOON, uploadImage, uploadTemperatures } from "../../data/ingest/data_testing.ts";
 import { partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { runCloudCommand } from "./commands_testing.ts";
 
-/** A folder with pictures: two tagged `red`, one `blue`. */
-async function pictures() {
+/** A folder with images: two tagged `red`, one `blue`. */
+async function images() {
   const cloud = await TestCloud.open();
   const made = await cloud.bootstrap();
   const sync = cloud.client(DataSyncService, partSecret(made));
   const ids: string[] = [];
   for (const [at, tag] of ["red", "red", "blue"].entries()) {
     const bytes = new Uint8Array(at + 1);
-    ids.push(await uploadPicture(sync, made.part_id, NOON + at * 1_000, bytes, { tags: [tag] }));
+    ids.push(await uploadImage(sync, made.part_id, NOON + at * 1_000, bytes, { tags: [tag] }));
   }
   const run = (...argv: string[]) => runCloudCommand([...argv, "--data", cloud.dataDir]);
   return { cloud, made, sync, ids, run, [Symbol.asyncDispose]: () => cloud[Symbol.asyncDispose]() };
 }
 
 Deno.test("data files lists what fits, newest first", async () => {
-  await using rig = await pictures();
+  await using rig = await images();
   const { run, ids } = rig;
   assert.deepEqual((await run("data", "files", "--quiet")).trim().split("\n"), ids.toReversed());
   assert.equal(
@@ -39,7 +39,7 @@ Deno.test("data files lists what fits, newest first", async () => {
 });
 
 Deno.test("data download writes what fits, once", async () => {
-  await using rig = await pictures();
+  await using rig = await images();
   const { run, cloud } = rig;
   const folder = cloud.path("out/pictures");
   assert.match(await run("data", "download", folder, "--tag", "red"), /^downloaded 2 files /);
@@ -54,7 +54,7 @@ Deno.test("data download writes what fits, once", async () => {
 });
 
 Deno.test("data delete-files and delete-readings say what they would do before they do it", async () => {
-  await using rig = await pictures();
+  await using rig = await images();
   const { run, ids, sync, made } = rig;
   const cases: [string[], RegExp][] = [
     [["data", "delete-files"], /^select the files: --machine/],
@@ -83,7 +83,7 @@ Deno.test("data delete-files and delete-readings say what they would do before t
 });
 
 Deno.test("data query prints rows as lines of JSON, from SQL and from MQL", async () => {
-  await using rig = await pictures();
+  await using rig = await images();
   const { run, sync, made } = rig;
   await uploadTemperatures(sync, made.part_id, NOON, [1.5, 2.5]);
   const sql = "SELECT component_name, count(*) AS n FROM readings GROUP BY component_name";
@@ -98,7 +98,7 @@ Deno.test("data query prints rows as lines of JSON, from SQL and from MQL", asyn
 });
 
 Deno.test("dataset commands make, fill, rename, merge, download and delete datasets", async () => {
-  await using rig = await pictures();
+  await using rig = await images();
   const { run, ids, cloud } = rig;
   assert.match(await run("dataset", "list"), /^no datasets; make one with machine-cloud dataset/);
   await run("dataset", "create", "shapes");

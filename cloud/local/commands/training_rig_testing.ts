@@ -6,7 +6,7 @@ import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_s
 import { RpcServer } from "../../../shared/rpc/server/server.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { BootstrapResult } from "../bootstrap/bootstrap.ts";
-import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../data/ingest/data_testing.ts";
 import { apiKey, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import { FakeRunner } from "../../training/queue/queue_testing.ts";
 import type { TaskEnd, TaskOutput, TrainingTask } from "../../training/runs/runner.ts";
@@ -70,7 +70,7 @@ export class TrainingRig implements AsyncDisposable {
     const datasets = cloud.client(DatasetService, apiKey(made));
     const { id } = await datasets.createDataset({ name, organizationId: made.org_id });
     const sync = cloud.client(DataSyncService, partSecret(made));
-    const binaryDataId = await uploadPicture(sync, made.part_id, NOON, new Uint8Array([1]));
+    const binaryDataId = await uploadImage(sync, made.part_id, NOON, new Uint8Array([1]));
     await cloud.client(DataService, apiKey(made)).addBinaryDataToDatasetByIDs({
       datasetId: id,
       binaryDataIds: [binaryDataId],

@@ -99,7 +99,7 @@ Deno.test("HttpChallenges answers what is asked for and nothing else", async () 
   assert.equal((await challenges.answer(`${path}abc`)).status, 404);
 });
 
-/** A connection that says so. @returns what it receives until it is ended */
+/** A connection that says so. @returns what it receives until it is closed */
 async function heardBy(port: number, said: string): Promise<string> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(new TextEncoder().encode(said)).catch(() => undefined);
@@ -121,7 +121,7 @@ Deno.test("HttpChallenges bounds what strangers hold open at its port", async ()
     const begun = "GET / HTTP/1.1\r\n";
     await Promise.all(Array.from({ length: 20 }, () => heardBy(port, begun)));
     assert.match(log.text(), /refused a connection.*6 descriptors/);
-    // What was ended gives its place back a moment later.
+    // What was closed gives its place back a moment later.
     const answered = () => fetch(url).then((answer) => answer.text(), () => "");
     await waitFor(async () => await answered() === "abc.key", {
       ...{ deadlineMs: 60_000, what: "the answer" },

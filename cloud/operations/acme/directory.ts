@@ -10,7 +10,7 @@ export class DirectoryError extends Error {
 
 /**
  * Reads the directory of an ACME server once. The library asks for more than a minute before it
- * gives up, and then does not say why.
+ * fails, and then does not say why.
  *
  * @throws {DirectoryError} with the reason
  */

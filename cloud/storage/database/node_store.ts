@@ -70,7 +70,7 @@ export interface NodeStore extends AsyncDisposable {
    */
   lead(lost: () => void): Promise<number | undefined>;
 
-  /** Gives up the connection of {@link beat} and {@link lead}, which are made again when needed. */
+  /** Closes the connection of {@link beat} and {@link lead}, which are made again when needed. */
   reset(): void;
 
   /** Where {@link read} begins for a node that comes now. */

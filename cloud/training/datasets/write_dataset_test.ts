@@ -4,7 +4,7 @@ import { DataService } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import { DatasetService } from "../../../shared/gen/viam/app/dataset/v1/dataset_pb.ts";
 import { DataSyncService } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { ModelType } from "../../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { NOON, uploadPicture } from "../../data/ingest/data_testing.ts";
+import { NOON, uploadImage } from "../../data/ingest/data_testing.ts";
 import { FolderBlobStore } from "../../storage/blobs/folder_blob_store.ts";
 import { apiKey, partSecret, TestCloud } from "../../serve/cloud_testing.ts";
 import type { DatasetForm } from "./dataset_lines.ts";
@@ -22,15 +22,15 @@ async function rig() {
   const files = await FolderBlobStore.open(join(cloud.dataDir, "data-files"));
   const queries = cloud.folder.database.queries;
   const { id } = await datasets.createDataset({ organizationId: made.org_id, name: "shapes" });
-  let pictures = 0;
+  let images = 0;
   return {
     ...{ cloud, made, data, queries, files, datasetId: id },
     /** Uploads an image of one byte into the dataset. */
-    async picture(tags: string[] = [], byte = pictures, changes = {}) {
-      const binaryId = await uploadPicture(
+    async image(tags: string[] = [], byte = images, changes = {}) {
+      const binaryId = await uploadImage(
         sync,
         made.part_id,
-        NOON + 250 * pictures++,
+        NOON + 250 * images++,
         new Uint8Array([byte]),
         { datasetIds: [id], tags, ...changes },
       );
@@ -52,8 +52,8 @@ const box = { xMinNormalized: 0.1, yMinNormalized: 0.2, xMaxNormalized: 0.5, yMa
 
 Deno.test("writeDataset() writes what custom scripts read, and the files beside it", async () => {
   await using it = await rig();
-  const one = await it.picture(["star", "blue"], 7);
-  await it.picture([], 8, { fileExtension: ".jpeg/../../x", componentName: "other" });
+  const one = await it.image(["star", "blue"], 7);
+  await it.image([], 8, { fileExtension: ".jpeg/../../x", componentName: "other" });
   const { bboxId } = await it.data.addBoundingBoxToImageByID({
     ...{ binaryDataId: one.binaryId, label: "point", confidence: 0.5 },
     ...box,
@@ -101,10 +101,10 @@ Deno.test("writeDataset() writes what custom scripts read, and the files beside 
 
 Deno.test("writeDataset() gives managed jobs the labels that were asked for", async () => {
   await using it = await rig();
-  const star = await it.picture(["star", "blue"]);
-  const both = await it.picture(["star", "ring"]);
-  const none = await it.picture(["dog"]);
-  await it.picture(["star"], 9, { type: 3, fileExtension: ".txt" });
+  const star = await it.image(["star", "blue"]);
+  const both = await it.image(["star", "ring"]);
+  const none = await it.image(["dog"]);
+  await it.image(["star"], 9, { type: 3, fileExtension: ".txt" });
   for (const label of ["star", "dog"]) {
     await it.data.addBoundingBoxToImageByID({ binaryDataId: both.binaryId, label, ...box });
   }
@@ -140,7 +140,7 @@ Deno.test("writeDataset() gives managed jobs the labels that were asked for", as
 Deno.test("writeDataset() tells 0 for a dataset that is empty, another's, or gone", async () => {
   await using it = await rig();
   assert.equal((await it.write({ kind: "custom" })).images, 0);
-  await it.picture();
+  await it.image();
   assert.equal((await it.write({ kind: "custom" })).images, 1);
   assert.equal((await it.write({ kind: "custom" }, never, crypto.randomUUID())).images, 0);
   await it.queries.deleteFrom("datasets").where("id", "=", it.datasetId).execute();
@@ -149,7 +149,7 @@ Deno.test("writeDataset() tells 0 for a dataset that is empty, another's, or gon
 
 Deno.test("writeDataset() leaves out files whose bytes are gone, and pages through many", async () => {
   await using it = await rig();
-  const first = await it.picture(["star"], 1);
+  const first = await it.image(["star"], 1);
   const [row] = await it.queries.selectFrom("binary_data").selectAll()
     .where("id", "=", first.fileId).execute();
   assert.ok(row);
@@ -169,7 +169,7 @@ Deno.test("writeDataset() leaves out files whose bytes are gone, and pages throu
 
 Deno.test("writeDataset() ends with the signal's reason, and writes nothing after that", async () => {
   await using it = await rig();
-  for (let at = 0; at < 3; at++) await it.picture();
+  for (let at = 0; at < 3; at++) await it.image();
   const stopping = new AbortController();
   const files = {
     read: async (id: string) => {

@@ -14,7 +14,7 @@ export interface ManagedDataset {
 }
 
 /** What other clouds of the family request, too. */
-const FEWEST_PICTURES = 15;
+const FEWEST_IMAGES = 15;
 const LEAST_LABELLED_SHARE = 0.8;
 const FEWEST_LABELS = 2;
 /** Labels that an error names. */
@@ -51,24 +51,24 @@ async function checkLabelled(
   const labelled = isDetection
     ? hasLabel("box")
     : sql`(${hasTag()} OR ${hasLabel("classification")})`;
-  const { rows: [counts] } = await sql<{ pictures: number; labelled: number }>`
-    SELECT COUNT(*) AS pictures, COUNT(CASE WHEN ${labelled} THEN 1 END) AS labelled
-    FROM (${pictures(wish)}) AS p`.execute(queries);
-  if (!counts || counts.pictures < FEWEST_PICTURES) {
-    const images = counts?.pictures ?? 0;
+  const { rows: [counts] } = await sql<{ images: number; labelled: number }>`
+    SELECT COUNT(*) AS images, COUNT(CASE WHEN ${labelled} THEN 1 END) AS labelled
+    FROM (${images(wish)}) AS p`.execute(queries);
+  if (!counts || counts.images < FEWEST_IMAGES) {
+    const images = counts?.images ?? 0;
     throw refusal(
       "DATASET_SMALL",
-      { images, least: FEWEST_PICTURES },
-      `the dataset has ${images} images, and managed training needs ${FEWEST_PICTURES} at least`,
+      { images, least: FEWEST_IMAGES },
+      `the dataset has ${images} images, and managed training needs ${FEWEST_IMAGES} at least`,
       Code.FailedPrecondition,
     );
   }
-  if (counts.labelled < LEAST_LABELLED_SHARE * counts.pictures) {
-    const least = Math.ceil(LEAST_LABELLED_SHARE * counts.pictures);
+  if (counts.labelled < LEAST_LABELLED_SHARE * counts.images) {
+    const least = Math.ceil(LEAST_LABELLED_SHARE * counts.images);
     throw refusal(
       "DATASET_UNLABELLED",
-      { labelled: counts.labelled, images: counts.pictures, least },
-      `${counts.labelled} of the dataset's ${counts.pictures} images have a ` +
+      { labelled: counts.labelled, images: counts.images, least },
+      `${counts.labelled} of the dataset's ${counts.images} images have a ` +
         `${isDetection ? "bounding box" : "tag or classification"}, and managed training needs ` +
         `${LEAST_LABELLED_SHARE * 100} % (${least})`,
       Code.FailedPrecondition,
@@ -81,7 +81,7 @@ async function checkTags(queries: Queries, wish: ManagedDataset, tags: string[])
   const missing: string[] = [];
   for (const tag of tags) {
     const { rows } = await sql`
-      SELECT 1 FROM (${pictures(wish)}) AS p WHERE ${isTrainedWith(wish, tag, tags)} LIMIT 1`
+      SELECT 1 FROM (${images(wish)}) AS p WHERE ${isTrainedWith(wish, tag, tags)} LIMIT 1`
       .execute(queries);
     if (rows.length === 0) missing.push(JSON.stringify(tag));
   }
@@ -114,24 +114,24 @@ function isTrainedWith(
 /** Images by label, as texts for people. */
 async function labelCounts(queries: Queries, wish: ManagedDataset): Promise<string[]> {
   const annotations = (kind: "box" | "classification") =>
-    sql`SELECT p.id, a.label FROM (${pictures(wish)}) AS p
+    sql`SELECT p.id, a.label FROM (${images(wish)}) AS p
       JOIN binary_annotations AS a ON a.binary_id = p.id AND a.kind = ${kind}`;
   const labels = wish.modelType === ModelType.OBJECT_DETECTION
     ? sql`SELECT DISTINCT id, label FROM (${annotations("box")}) AS b`
     : sql`${annotations("classification")} UNION
-      SELECT p.id, t.tag FROM (${pictures(wish)}) AS p
+      SELECT p.id, t.tag FROM (${images(wish)}) AS p
         JOIN binary_tags AS t ON t.binary_id = p.id`;
-  const { rows } = await sql<{ label: string; pictures: number }>`
-    SELECT label, COUNT(*) AS pictures FROM (${labels}) AS l
-    GROUP BY label ORDER BY pictures DESC, label`.execute(queries);
-  return rows.map(({ label, pictures }) => `${JSON.stringify(label)} ${pictures}`);
+  const { rows } = await sql<{ label: string; images: number }>`
+    SELECT label, COUNT(*) AS images FROM (${labels}) AS l
+    GROUP BY label ORDER BY images DESC, label`.execute(queries);
+  return rows.map(({ label, images }) => `${JSON.stringify(label)} ${images}`);
 }
 
 async function checkBoxes(queries: Queries, wish: ManagedDataset, tags: string[]): Promise<void> {
   const { rows: [counts] } = await sql<{ boxes: number; wrong: number }>`
     SELECT COUNT(*) AS boxes,
-      COUNT(CASE WHEN NOT (${IN_PICTURE}) THEN 1 END) AS wrong
-    FROM (${pictures(wish)}) AS p
+      COUNT(CASE WHEN NOT (${IN_IMAGE}) THEN 1 END) AS wrong
+    FROM (${images(wish)}) AS p
     JOIN binary_annotations AS a
       ON a.binary_id = p.id AND a.kind = 'box' AND a.label || '' IN (${sql.join(tags)})`
     .execute(queries);
@@ -146,7 +146,7 @@ async function checkBoxes(queries: Queries, wish: ManagedDataset, tags: string[]
   );
 }
 
-const IN_PICTURE = sql`a.x_min >= 0 AND a.x_min < a.x_max AND a.x_max <= 1
+const IN_IMAGE = sql`a.x_min >= 0 AND a.x_min < a.x_max AND a.x_max <= 1
   AND a.y_min >= 0 AND a.y_min < a.y_max AND a.y_max <= 1`;
 
 /** Whether image p has one of the tags; without tags: any. */
@@ -166,7 +166,7 @@ function hasLabel(kind: "box" | "classification", labels?: readonly string[]): R
  * Ids of what the dataset has written out for a managed job: its images alone. No bare column keeps the
  * database from going through all data of the organisation in place of the dataset's.
  */
-function pictures({ orgId, datasetId }: ManagedDataset): RawBuilder<unknown> {
+function images({ orgId, datasetId }: ManagedDataset): RawBuilder<unknown> {
   return sql`SELECT b.id FROM dataset_files AS d
     JOIN datasets AS s ON s.id = d.dataset_id AND s.org_id = ${orgId}
     JOIN binary_data AS b ON b.id = d.binary_id AND b.org_id || '' = ${orgId}

@@ -9,7 +9,7 @@ import { checkManaged } from "./check_dataset.ts";
 const { SINGLE_LABEL_CLASSIFICATION, MULTI_LABEL_CLASSIFICATION, OBJECT_DETECTION } = ModelType;
 const BOX = { x_min: 0.25, y_min: 0.25, x_max: 0.5, y_max: 0.5 };
 
-interface Picture {
+interface DatasetImage {
   readonly tags?: readonly string[];
   readonly classifications?: readonly string[];
   readonly boxes?: readonly (Partial<typeof BOX> & { label: string })[];
@@ -30,9 +30,9 @@ async function rig() {
   }).returning("id").executeTakeFirstOrThrow();
   let count = 0;
   const add = async (
-    { tags = [], classifications = [], boxes = [], mimeType = "image/jpeg" }: Picture,
+    { tags = [], classifications = [], boxes = [], mimeType = "image/jpeg" }: DatasetImage,
   ) => {
-    const id = `picture-${count++}`;
+    const id = `image-${count++}`;
     await queries.insertInto("binary_data").values({
       ...{ id, org_id: made.org_id, source_id: source.id, digest: id, requested_us: 0 },
       ...{ received_us: 0, synced_at: 0, file_name: "", file_extension: ".jpg" },
@@ -54,8 +54,8 @@ async function rig() {
   };
   return {
     add,
-    async addMany(amount: number, picture: Picture) {
-      for (let i = 0; i < amount; i++) await add(picture);
+    async addMany(amount: number, image: DatasetImage) {
+      for (let i = 0; i < amount; i++) await add(image);
     },
     check: (modelType: ModelType, tags: string[], orgId = made.org_id) =>
       checkManaged(queries, { orgId, datasetId, modelType, tags }),
@@ -84,7 +84,7 @@ Deno.test("checkManaged() takes tags and classifications alike when the dataset 
   await it.check(MULTI_LABEL_CLASSIFICATION, ["blue", "star", "star"]);
 });
 
-Deno.test("checkManaged() counts pictures alone, and of its own organisation", async () => {
+Deno.test("checkManaged() counts images alone, and of its own organisation", async () => {
   await using it = await rig();
   await it.addMany(14, { tags: ["star", "blue"] });
   await it.add({ tags: ["star"], mimeType: "pointcloud/pcd" });
@@ -99,7 +99,7 @@ Deno.test("checkManaged() counts pictures alone, and of its own organisation", a
   );
 });
 
-Deno.test("checkManaged() wants labels of the model's kind on four of five pictures", async () => {
+Deno.test("checkManaged() wants labels of the model's kind on four of five images", async () => {
   await using it = await rig();
   await it.addMany(8, { tags: ["star"], boxes: [{ label: "star" }] });
   await it.addMany(7, { tags: ["blue"] });
@@ -122,7 +122,7 @@ Deno.test("checkManaged() wants labels of the model's kind on four of five pictu
   await it.check(SINGLE_LABEL_CLASSIFICATION, ["star", "blue"]);
 });
 
-Deno.test("checkManaged() names the labels that no picture is trained with", async () => {
+Deno.test("checkManaged() names the labels that no image is trained with", async () => {
   await using it = await rig();
   await it.addMany(10, { tags: ["star"] });
   await it.addMany(10, { tags: ["star", "blue"], classifications: ["blue"] });

@@ -142,7 +142,7 @@ export class QueueRig implements AsyncDisposable {
     const { org_id: orgId, part_id } = await bootstrap(this.folder, deps, names);
     const id = systemRandom.uuid();
     await this.files.receive(id, pieces(new Uint8Array([1, 2, 3])), 100);
-    await this.#insertPicture(orgId, part_id, id);
+    await this.#insertImage(orgId, part_id, id);
     const datasetId = systemRandom.uuid();
     const dataset = { org_id: orgId, name: "shapes", type: "binary", created_at: 0 } as const;
     await this.queries.insertInto("datasets").values({ ...dataset, id: datasetId }).execute();
@@ -233,7 +233,7 @@ export class QueueRig implements AsyncDisposable {
     this.folder.database.close();
   }
 
-  async #insertPicture(orgId: string, partId: string, id: string): Promise<void> {
+  async #insertImage(orgId: string, partId: string, id: string): Promise<void> {
     const source = await this.queries.insertInto("data_sources").values({
       ...{ org_id: orgId, location_id: "", machine_id: "", part_id: partId },
       ...{ machine_name: "", part_name: "", component_type: "camera", component_name: "eye" },

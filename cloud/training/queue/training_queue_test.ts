@@ -50,8 +50,8 @@ Deno.test("TrainingQueue makes a version of the model out of what the script lea
       assert.deepEqual(task.arguments, { num_epochs: "3" });
       const lines = await Deno.readTextFile(join(task.datasetFolder, task.datasetFile));
       const { image_path } = JSON.parse(lines);
-      const picture = await Deno.readFile(join(task.datasetFolder, image_path));
-      assert.deepEqual([...picture], [1, 2, 3]);
+      const image = await Deno.readFile(join(task.datasetFolder, image_path));
+      assert.deepEqual([...image], [1, 2, 3]);
       await Deno.mkdir(join(task.outputFolder, "tmp"));
       await Deno.writeTextFile(join(task.outputFolder, "tmp", "checkpoint"), "x");
       await Deno.mkdir(join(task.outputFolder, "more"));

@@ -54,7 +54,7 @@ Deno.test("a run on Ray is lost with a head that is gone for good, and says so",
   assert.ok(end.kind === "failed" && end.code === Code.Unavailable, JSON.stringify(end));
   assert.match(end.reason, /^Ray at http.* does not answer/);
   const minutes = (ray.clock.monotonicMs() - beganMs) / 60_000;
-  assert.ok(minutes >= 10, `it was given up after ${minutes} minutes`);
+  assert.ok(minutes >= 10, `it was cancelled after ${minutes} minutes`);
   assert.equal(ray.count("the Ray cluster lost the run; starting it once more"), 1);
 });
 

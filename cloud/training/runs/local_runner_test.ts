@@ -119,11 +119,11 @@ test("run() fails with the script's last lines when it ends with an error", asyn
     `
 save()
 for n in range(40): print("epoch", n)
-raise ValueError("the pictures are too small")`,
+raise ValueError("the images are too small")`,
   );
   const reason = await requireFailed(run, Code.Unknown, /^the script exited with code 1; its last/);
   assert.match(reason, /\nepoch 39\n/);
-  assert.match(reason, /ValueError: the pictures are too small$/);
+  assert.match(reason, /ValueError: the images are too small$/);
   assert.ok(reason.split("\n").length < 20);
 });
 

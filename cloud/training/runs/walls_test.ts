@@ -15,7 +15,7 @@ const ignore = ignoreBecause(import.meta.url, noNamespacesBecause());
 const rig = await RunnerRig.open();
 Deno.test.afterAll(() => rig[Symbol.asyncDispose]());
 
-/** Where a wall cannot be made nothing runs, and what hangs as one is missing is ended. */
+/** Where a wall cannot be made nothing runs, and what hangs as one is missing is stopped. */
 function walled(
   limits: Partial<RunLimits> = {},
   options: Partial<LocalRunnerOptions> = {},

@@ -43,7 +43,7 @@ class DeadRig implements AsyncDisposable {
     await settled();
   }
 
-  /** What hangs is given up. */
+  /** What hangs is aborted. */
   async giveUp(): Promise<void> {
     const failed = { kind: "retryable", error: "no answer within 15 s", response: "" } as const;
     for (const hanging of this.#hanging.splice(0)) hanging.resolve(failed);

@@ -172,7 +172,7 @@ async function untilAttempts(rig: Rig, attempts: number): Promise<void> {
   await waitFor(isWritten, { deadlineMs: 60_000, what: `attempt ${attempts}` });
 }
 
-Deno.test("Deliverer gives up after 24 hours", async () => {
+Deno.test("Deliverer stops retrying after 24 hours", async () => {
   const clock = new FakeClock();
   // Time goes by in leaps, so that not every second of the day is waited for.
   const leaping: Clock = {
@@ -306,7 +306,7 @@ Deno.test("Deliverer waits as long as before when the host's clock jumps a year"
       await waitFor(isTried, { deadlineMs: 60_000, what: `attempt ${attempts}` });
       assert.ok(clock.monotonicMs() < 120_000, "as if it had not jumped");
     }
-    assert.deepEqual(await rig.states(), ["pending"], "it is not given up");
+    assert.deepEqual(await rig.states(), ["pending"], "it is retried");
     await rig.deliverer.close();
 
     const after = new Rig(rig.cloud, rig.partId, clock, () => DELIVERED, time.cautious);

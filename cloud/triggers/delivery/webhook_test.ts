@@ -221,7 +221,7 @@ Deno.test("WebhookSender.send() never goes from https to http or to another prot
   }
 });
 
-Deno.test("WebhookSender.send() gives up after 15 s when the receiver hangs", async () => {
+Deno.test("WebhookSender.send() times out after 15 s when the receiver hangs", async () => {
   const clock = new FakeClock();
   await using server = new FakeListener((connection) =>
     connection.read(new Uint8Array(1_024)).then(() => undefined)

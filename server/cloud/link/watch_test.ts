@@ -43,7 +43,7 @@ function setUp(streams: ((signal: AbortSignal) => AsyncIterable<Event>)[]) {
   return { clock, log, seen, stop, done, connections: () => connections };
 }
 
-/** A stream that says nothing more until it is ended. */
+/** A stream that says nothing more until it is aborted. */
 function silence(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }

@@ -83,7 +83,7 @@ Deno.test("checkNetwork() tells under which address servers see us, and of a har
   assert.match(hard[2]!, /^warning stun NAT: each server sees another address/);
 });
 
-Deno.test("checkNetwork() gives up on servers that say nothing", async () => {
+Deno.test("checkNetwork() times out on servers that say nothing", async () => {
   await using silent = await silentServer();
   const servers = [silent.address];
   const findings = await check(

@@ -85,7 +85,7 @@ Deno.test("httpCameraModel() has a problem until its camera gives images again, 
     assert.match(camera.problem!() ?? "", /neither JPEG nor PNG/);
     answer = () => Promise.resolve(new Response(pngBytes(64, 48)));
     await becomes(/^none$/);
-    // Who asks leaves before a camera that is frozen is given up.
+    // Who asks leaves before a camera that is frozen times out.
     const frozen = Promise.withResolvers<void>();
     answer = async () => {
       await frozen.promise;

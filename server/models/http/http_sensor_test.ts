@@ -119,7 +119,7 @@ Deno.test("httpSensorModel() refuses answers that are too long or no JSON object
   });
 });
 
-Deno.test("httpSensorModel() gives up when the answer takes too long", async () => {
+Deno.test("httpSensorModel() times out when the answer takes too long", async () => {
   const over = Promise.withResolvers<Response>();
   await withSite(() => over.promise, async ({ origin }) => {
     const sensor = await build({ url: origin, timeout: "100ms" });

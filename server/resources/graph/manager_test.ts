@@ -168,7 +168,7 @@ Deno.test("apply() logs a failure once when every retry fails the same way", asy
   ]);
 });
 
-Deno.test("apply() gives up a constructor when it takes longer than allowed", async () => {
+Deno.test("apply() abandons a constructor when it takes longer than allowed", async () => {
   const { clock, manager, scripts, status, take } = setUp();
   const late = Promise.withResolvers<void>();
   scripts.set("a", () => late.promise);

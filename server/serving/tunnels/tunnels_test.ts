@@ -173,7 +173,7 @@ Deno.test("open() says when nothing listens at the port", async () => {
   );
 });
 
-Deno.test("open() gives up a port that does not answer in time and closes it when it does", async () => {
+Deno.test("open() times out on a port that does not answer in time and closes it when it does", async () => {
   const clock = new FakeClock();
   const late = Promise.withResolvers<Deno.Conn>();
   const tunnels = new Tunnels({ clock, connect: () => late.promise });

@@ -114,7 +114,7 @@ class Rig {
 const getProperties = () => ({ frameRate: 10 });
 const getImages = () => ({ images: [{ image: JPEG, mimeType: "image/jpeg" }] });
 
-Deno.test("a video that is given up is in the camera's status, until one shows something", async () => {
+Deno.test("a video that was stopped is in the camera's status, until one shows something", async () => {
   const camera = { getImages, getProperties } as unknown as Resource;
   const rig = new Rig(camera);
   rig.view("VP8");

@@ -1,4 +1,4 @@
-/** What status says of cameras whose video was given up. */
+/** What status says of cameras whose video was stopped. */
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { noteProblem } from "../../resources/graph/noted_problems.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
@@ -30,7 +30,7 @@ export class VideoProblems {
 
   constructor(private readonly options: VideoProblemsOptions) {}
 
-  /** Notes why a video was given up, and what to do. `error`: of its last start. */
+  /** Notes why a video was stopped, and what to do. `error`: of its last start. */
   note(name: string, reason: string, error: unknown): void {
     // Others than programs that want video can use it.
     if (error instanceof UnfitFrame) return;

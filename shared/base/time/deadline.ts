@@ -12,7 +12,7 @@ export interface DeadlineOptions {
 }
 
 /**
- * Runs `work` and gives up at the deadline or when the signal is aborted, even if the work does
+ * Runs `work` and rejects at the deadline or when the signal is aborted, even if the work does
  * not heed the signal it is given.
  *
  * @throws {WaitTimeoutError} at the deadline; the signal's reason when aborted.

@@ -12,13 +12,13 @@ export interface RetryOptions {
   isRetriable?: (error: unknown) => boolean;
   /** Called before each wait: the error, the attempt that failed (1 is the first), the wait. */
   onRetry?: (error: unknown, attempt: number, waitMs: number) => void;
-  /** Gives up after this many attempts. Default: never. */
+  /** Rejects after this many attempts. Default: never. */
   maxAttempts?: number;
   /** Starts no attempt later than this many milliseconds after the first. Default: never. */
   deadlineMs?: number;
 }
 
-/** {@link retry} gave up; `cause` is the last attempt's error. */
+/** {@link retry} is exhausted; `cause` is the last attempt's error. */
 export class RetryError extends Error {
   override readonly name = "RetryError";
   /** How many attempts were made. */
@@ -26,7 +26,7 @@ export class RetryError extends Error {
 
   constructor(attempts: number, cause: unknown) {
     const reason = toError(cause).message;
-    super(`gave up after ${attempts} attempts: ${reason}`, { cause });
+    super(`failed after ${attempts} attempts: ${reason}`, { cause });
     this.attempts = attempts;
   }
 }

@@ -46,7 +46,7 @@ Deno.test("retry() throws the error itself when it cannot be cured", async () =>
   equal(work.attempts.length, 1);
 });
 
-Deno.test("retry() keeps the cause when it gives up after the last attempt", async () => {
+Deno.test("retry() keeps the cause when it rejects after the last attempt", async () => {
   const error = new Error("refused");
   const clock = new FakeClock();
   const options = { clock, backoff: steady(), maxAttempts: 3 };
@@ -54,7 +54,7 @@ Deno.test("retry() keeps the cause when it gives up after the last attempt", asy
     ok(thrown instanceof RetryError);
     equal(thrown.cause, error);
     equal(thrown.attempts, 3);
-    equal(thrown.message, "gave up after 3 attempts: refused");
+    equal(thrown.message, "failed after 3 attempts: refused");
     return true;
   });
   await clock.advance(300);

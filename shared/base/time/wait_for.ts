@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "./clock.ts";
 
 /** How long and how often {@link waitFor} looks. */
 export interface WaitForOptions {
-  /** Gives up after this many milliseconds. */
+  /** Rejects after this many milliseconds. */
   deadlineMs: number;
   /** Default the system clock. */
   clock?: Clock;

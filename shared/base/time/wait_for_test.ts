@@ -28,7 +28,7 @@ Deno.test("waitFor() says what it waited for and keeps the last error at its dea
   await result;
 });
 
-Deno.test("waitFor() gives up when a look hangs", async () => {
+Deno.test("waitFor() rejects when a look hangs", async () => {
   const clock = new FakeClock();
   const options = { clock, deadlineMs: 100, what: "the server is ready" };
   const result = rejects(
@@ -66,7 +66,7 @@ Deno.test("waitFor() takes the answer of a look that begins at the deadline", as
   equal(await result, true);
 });
 
-Deno.test("withDeadline() gives up when the work hangs and aborts its signal", async () => {
+Deno.test("withDeadline() rejects when the work hangs and aborts its signal", async () => {
   const clock = new FakeClock();
   let seen: AbortSignal | undefined;
   const work = (signal: AbortSignal) => {

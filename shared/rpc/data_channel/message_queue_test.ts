@@ -19,7 +19,7 @@ Deno.test("MessageQueue hands messages out in order, then the end", async () => 
     for await (const message of queue.read()) bytes.push(message[0] ?? -1);
     return bytes;
   })();
-  // More than are read before places are given up, while somebody reads and while nobody does.
+  // More than are read before places are freed, while somebody reads and while nobody does.
   for (let n = 0; n < 3_000; n++) {
     queue.push(Uint8Array.of(n & 0xff));
     if (n % 700 === 0) await Promise.resolve();

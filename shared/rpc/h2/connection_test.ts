@@ -80,7 +80,7 @@ Deno.test("H2Connection tells what the peer's RST_STREAM says", async () => {
   }
 });
 
-Deno.test("H2Connection gives up the rest of a request that is answered before its end", async () => {
+Deno.test("H2Connection resets the rest of a request that is answered before its end", async () => {
   using c = await new Connected().ready();
   const { answer } = c.request(new Uint8Array(500_000));
   await c.peer.until(() => c.peer.received(1) === 65_535, "the window");

@@ -174,7 +174,7 @@ Deno.test("ServedConnection refuses one request too many, which may come again",
   assert.equal(client.requests.length, MOST_STREAMS + 1);
 });
 
-Deno.test("ServedConnection ends when a client gives up requests without end", async () => {
+Deno.test("ServedConnection ends when a client cancels requests without end", async () => {
   let now = 0;
   const client = new FakeClient({ monotonicMs: () => now }).hello();
   const giveUp = (id: number) =>

@@ -48,7 +48,7 @@ const PROVOKED: Record<string, (client: FakeClient, id: number) => unknown> = {
     answer(client.requests.at(-1)!.stream);
     client.data(id, 1);
   },
-  "requests given up": (client, id) =>
+  "cancelled requests": (client, id) =>
     client.request(id).send(encodeNumberFrame(rstStream, id, ErrorCode.cancel)),
 };
 
@@ -117,8 +117,8 @@ const OVERHEAD: Record<string, Uint8Array> = {
   "WINDOW_UPDATE of the connection": encodeNumberFrame(windowUpdate, 0, 1),
   "unknown frames": encodeFrame(0x55, 0xff, 9, new Uint8Array(100)),
   "RST_STREAM of a stream that is over": encodeNumberFrame(rstStream, 3, ErrorCode.cancel),
-  "DATA on a stream that was given up": encodeFrame(data, 0, 5, new Uint8Array(10)),
-  "trailers on a stream that was given up": frame(5, ["a", "b"], END),
+  "DATA on a stream that was reset": encodeFrame(data, 0, 5, new Uint8Array(10)),
+  "trailers on a stream that was reset": frame(5, ["a", "b"], END),
 };
 
 for (const [what, one] of Object.entries(OVERHEAD)) {

@@ -57,7 +57,7 @@ const CASES: Record<string, [code: number, act: (client: FakeClient) => void]> =
     answer(client.requests[0]!.stream);
     client.data(1, 1).data(1, 1);
   }],
-  "data after it was given up": [ErrorCode.streamClosed, (client) => {
+  "data after it was reset": [ErrorCode.streamClosed, (client) => {
     open(client).send(encodeNumberFrame(rstStream, 1, ErrorCode.cancel)).data(1, 1);
   }],
   "a window too large": [ErrorCode.flowControlError, (client) => {
@@ -96,7 +96,7 @@ Deno.test("ServedConnection holds a bounded number of bytes for a client that re
   assert.equal(resets[0]!.payload[3], ErrorCode.enhanceYourCalm);
   const { connection }: { connection: ServedConnection } = client;
   assert.ok(connection.streams >= 4 && connection.streams <= 5, String(connection.streams));
-  // What a client gives up is free again.
+  // What a client cancels is free again.
   for (let n = 0; n < 5; n++) client.send(encodeNumberFrame(rstStream, 2 * n + 1, 8));
   client.request(101);
   answer(client.requests.at(-1)!.stream, each);

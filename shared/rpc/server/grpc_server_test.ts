@@ -123,7 +123,7 @@ Deno.test("compressed requests are read, of the known kinds and up to the usual 
   });
 });
 
-Deno.test("a call's deadline ends it here too, for callers that do not give up", async () => {
+Deno.test("a call's deadline ends it here too, for callers that do not cancel", async () => {
   const seen: { aborted?: Promise<void> } = {};
   await withServer({ router: testRouter(seen) }, async (url) => {
     const answer = await call(url, message(named("slow")), { "grpc-timeout": "50m" });

@@ -204,7 +204,7 @@ Deno.test("Answerer goes on after a driver that fails", async () => {
   assert.ok(rig.peers.made.every(({ isClosed }) => isClosed));
 });
 
-Deno.test("Answerer gives up at the deadline when no connection comes to stand", async () => {
+Deno.test("Answerer fails at the deadline when no connection comes to stand", async () => {
   const clock = new FakeClock();
   await using rig = await Rig.start({ peers: new FakePeers({ blocked: true }), clock });
   await rig.waiting();
@@ -216,7 +216,7 @@ Deno.test("Answerer gives up at the deadline when no connection comes to stand",
   assert.deepEqual([rig.accepted.length, rig.queue.callCount], [0, 0]);
 });
 
-Deno.test("Answerer closes what its caller gave up", async () => {
+Deno.test("Answerer closes what its caller cancelled", async () => {
   await using rig = await Rig.start({ peers: new FakePeers({ blocked: true, endless: true }) });
   await rig.waiting();
   const call = failure(rig.call());
@@ -349,7 +349,7 @@ Deno.test("Answerer takes a stream for dead that brings no heartbeats any more",
   await clock.advance(1_000);
   assert.equal(opened, 4);
   assert.match(JSON.stringify(log.entries), /no heartbeat for 45 s/);
-  // The new ones bring none at all: they are ended once, then left alone.
+  // The new ones bring none at all: they are closed once, then left alone.
   await clock.advance(46_000);
   assert.equal(opened, 6);
   await clock.advance(600_000);

@@ -371,7 +371,7 @@ Deno.test("download() sends nothing over plaintext to another computer", async (
   assert.deepEqual(secrets.slice(2), [null, "s3cret"]);
 });
 
-Deno.test("download() gives up a connection on which nothing comes, and keeps what came", () =>
+Deno.test("download() drops a connection on which nothing comes, and keeps what came", () =>
   withRig(async ({ server, part, told, run }) => {
     server.files.set("/p", { bytes, hangAfter: 65_536 });
     const clock = new FakeClock();

@@ -23,7 +23,7 @@ const AGENT_SHARE = 5;
 /** A child needs about 200 ms until it begins, and 300 ms for an update. */
 const LONGEST_MS = 700;
 
-/** A version that gives no answer is given up after so long. */
+/** A version that gives no answer fails its trial after so long. */
 const LIMITS = { unhealthyMs: 400 };
 
 const { values, help } = parseFlags(Deno.args, flags);

@@ -1,1 +1,1 @@
-"""Trains a TensorFlow Lite model from a labelled dataset of pictures."""
+"""Trains a TensorFlow Lite model from a labelled dataset of images."""

@@ -1,6 +1,6 @@
 """The boxes that a detector starts from, and how boxes are told relative to them.
 
-Boxes are y_min, x_min, y_max, x_max as shares of the picture's height and width.
+Boxes are y_min, x_min, y_max, x_max as shares of the image's height and width.
 """
 
 import numpy as np
@@ -69,7 +69,7 @@ def matched(anchors: tf.Tensor, boxes: tf.Tensor, classes: tf.Tensor):
 
 
 def decoded(offsets: tf.Tensor, anchors: tf.Tensor) -> tf.Tensor:
-    """Corners of boxes that are told relative to anchors, inside the picture."""
+    """Corners of boxes that are told relative to anchors, inside the image."""
     middles = offsets[..., :2] * CENTRE_SCALE * anchors[:, 2:] + anchors[:, :2]
     # An untrained network says anything: no box is larger than 50 anchors.
     sizes = tf.exp(tf.minimum(offsets[..., 2:] * SIZE_SCALE, 4.0)) * anchors[:, 2:]

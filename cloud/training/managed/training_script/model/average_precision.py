@@ -7,9 +7,9 @@ import numpy as np
 ENOUGH_OVERLAP = 0.5
 
 Found = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Boxes [N, 4], classes [N] and scores [N] that a detector gave for a picture."""
+"""Boxes [N, 4], classes [N] and scores [N] that a detector gave for an image."""
 Truth = tuple[np.ndarray, np.ndarray]
-"""Boxes [M, 4] and classes [M] that are in a picture."""
+"""Boxes [M, 4] and classes [M] that are in an image."""
 
 
 def mean_average_precision(found: Sequence[Found], truth: Sequence[Truth], classes: int) -> float:

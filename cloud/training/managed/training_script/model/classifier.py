@@ -1,4 +1,4 @@
-"""Models that say what a whole picture shows: one label, or any number of them."""
+"""Models that say what a whole image shows: one label, or any number of them."""
 
 from pathlib import Path
 
@@ -35,13 +35,13 @@ class Classifier:
         self._judge = tf.function(self._logits, reduce_retracing=True)
 
     def targets(self, dataset: Dataset) -> tuple[np.ndarray, ...]:
-        """[N, labels] with 1 for each label that a picture has, and [N] with a picture's weight."""
+        """[N, labels] with 1 for each label that an image has, and [N] with an image's weight."""
         has = np.zeros((len(dataset.examples), len(self.labels)), np.float32)
         for row, example in enumerate(dataset.examples):
             has[row, [self.labels.index(label) for label in example.labels]] = 1
         if not self.is_single:
             return has, np.ones(len(has), np.float32)
-        # Rare labels count more, by the square root, so that one picture does not rule.
+        # Rare labels count more, by the square root, so that one image does not rule.
         counts = np.maximum(has.sum(axis=0), 1)
         weights = np.sqrt(len(has) / (len(self.labels) * counts))
         return has, (has @ weights).astype(np.float32)
@@ -53,12 +53,12 @@ class Classifier:
         return tf.reduce_mean(weights * self._losses(logits, has))
 
     def judge(self, images: np.ndarray, targets: tuple[np.ndarray, ...], chosen: np.ndarray):
-        """Accuracy and loss on the chosen pictures."""
+        """Accuracy and loss on the chosen images."""
         has = targets[0][chosen]
         batches = [chosen[at : at + BATCH] for at in range(0, len(chosen), BATCH)]
         logits = np.concatenate([self._judge(tf.constant(images[batch])) for batch in batches])
         loss = float(np.mean(self._losses(tf.constant(logits), has)))
-        # The loss tells more than the accuracy of few pictures does.
+        # The loss tells more than the accuracy of few images does.
         return Judgement(self._accuracy(logits, has), loss, loss)
 
     def write(self, file: Path) -> None:
@@ -86,8 +86,8 @@ class Classifier:
     def _accuracy(self, outputs: np.ndarray, has: np.ndarray) -> float:
         """outputs above 0 mean yes where any number of labels may be right.
 
-        Single: the share of pictures whose label is right. Multi: the share of right answers to
-        "has this picture this label?".
+        Single: the share of images whose label is right. Multi: the share of right answers to
+        "has this image this label?".
         """
         if self.is_single:
             return float(np.mean(outputs.argmax(axis=1) == has.argmax(axis=1)))

@@ -11,18 +11,18 @@ from model.failure import TrainingFailure
 from model.options import OBJECT_DETECTION, SINGLE_LABEL
 
 UNKNOWN = "VIAM_UNKNOWN"
-"""Label of pictures with none of the labels, where every picture has to have one."""
+"""Label of images with none of the labels, where every image has to have one."""
 
 VALIDATION_SHARE = 0.2
 
 
 @dataclass(frozen=True)
 class Example:
-    """One picture with what is known of it."""
+    """One image with what is known of it."""
 
     path: Path
     labels: tuple[str, ...]
-    """Of the whole picture; for object detection those of its boxes."""
+    """Of the whole image; for object detection those of its boxes."""
     boxes: tuple[tuple[float, float, float, float], ...] = ()
     """y_min, x_min, y_max, x_max as shares of height and width, one for each of `labels`."""
 
@@ -37,7 +37,7 @@ class Dataset:
 
 
 def read_dataset(file: Path, model_type: str, wanted: tuple[str, ...] | None) -> Dataset:
-    """Reads the dataset, without the pictures themselves, and says what it found.
+    """Reads the dataset, without the images themselves, and says what it found.
 
     Raises TrainingFailure when a line is wrong or nothing is left to train on.
     """
@@ -45,23 +45,23 @@ def read_dataset(file: Path, model_type: str, wanted: tuple[str, ...] | None) ->
     labels = list(wanted or sorted({label for example in found for label in example.labels}))
     if not labels:
         what = "box" if model_type == OBJECT_DETECTION else "label"
-        raise TrainingFailure(f"none of the dataset's {len(found)} pictures has a {what}")
+        raise TrainingFailure(f"none of the dataset's {len(found)} images has a {what}")
     examples = [_with_labels(example, labels) for example in found]
     if model_type == SINGLE_LABEL:
         several = sum(len(example.labels) > 1 for example in examples)
         if several:
-            print(f"left out {several} pictures with more than one of the labels", flush=True)
+            print(f"left out {several} images with more than one of the labels", flush=True)
         examples = [_or_unknown(example) for example in examples if len(example.labels) <= 1]
     counts = Counter(label for example in examples for label in example.labels)
     if counts[UNKNOWN] and UNKNOWN not in labels:
         labels.append(UNKNOWN)
     for label in labels:
         if counts[label] == 0:
-            raise TrainingFailure(f"no picture is left with the label {label!r}")
+            raise TrainingFailure(f"no image is left with the label {label!r}")
     if model_type == SINGLE_LABEL and len(labels) < 2:
-        raise TrainingFailure(f"all pictures have the label {labels[0]!r}; two are needed")
+        raise TrainingFailure(f"all images have the label {labels[0]!r}; two are needed")
     told = ", ".join(f"{label} {counts[label]}" for label in labels)
-    print(f"{len(examples)} pictures; labels: {told}", flush=True)
+    print(f"{len(examples)} images; labels: {told}", flush=True)
     return Dataset(examples, labels)
 
 
@@ -111,7 +111,7 @@ def _example(file: Path, number: int, line: str, model_type: str) -> Example:
 
 
 def _corners(box: dict) -> tuple[float, float, float, float] | None:
-    """None for a box without an area inside the picture."""
+    """None for a box without an area inside the image."""
     names = ("y_min_normalized", "x_min_normalized", "y_max_normalized", "x_max_normalized")
     y_min, x_min, y_max, x_max = (min(max(float(box[name]), 0.0), 1.0) for name in names)
     return (y_min, x_min, y_max, x_max) if y_min < y_max and x_min < x_max else None

@@ -1,4 +1,4 @@
-"""Models that say what is where in a picture: a single-shot detector with anchors."""
+"""Models that say what is where in an image: a single-shot detector with anchors."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class Detector:
         self._judge_loss = tf.function(self._loss, reduce_retracing=True)
 
     def targets(self, dataset: Dataset) -> tuple[np.ndarray, ...]:
-        """Boxes [N, M, 4] and classes [N, M], -1 where a picture has fewer boxes."""
+        """Boxes [N, M, 4] and classes [N, M], -1 where an image has fewer boxes."""
         most = max(len(example.boxes) for example in dataset.examples)
         boxes = np.zeros((len(dataset.examples), most, 4), np.float32)
         classes = np.full((len(dataset.examples), most), -1, np.int32)
@@ -62,7 +62,7 @@ class Detector:
         return self._loss(self.network(pictures, training=True), boxes, classes)
 
     def judge(self, images: np.ndarray, targets: tuple[np.ndarray, ...], chosen: np.ndarray):
-        """Mean average precision and loss on the chosen pictures."""
+        """Mean average precision and loss on the chosen images."""
         found, losses = [], []
         for at in range(0, len(chosen), BATCH):
             batch = chosen[at : at + BATCH]
@@ -91,7 +91,7 @@ class Detector:
         return {"validation_map_50": round(value, 4)}
 
     def _with_heads(self) -> keras.Model:
-        """Predicts at an eighth, a sixteenth and a thirty-second of the picture's size."""
+        """Predicts at an eighth, a sixteenth and a thirty-second of the image's size."""
         eighth, sixteenth = self.backbone.output
         thirty_second = separable(sixteenth, CHANNELS, 2, "neck_32")
         # What is large helps to tell what is small.
@@ -140,7 +140,7 @@ class Detector:
         return [boxes[None], classes[None], scores[None], count[None]]
 
     def _picked(self, offsets: tf.Tensor, logits: tf.Tensor) -> list[tf.Tensor]:
-        """Of one picture's anchors those that hold something, surest first, each thing once."""
+        """Of one image's anchors those that hold something, surest first, each thing once."""
         boxes = decoded(offsets, self.anchors)
         scores = tf.reduce_max(tf.sigmoid(logits), axis=-1)
         classes = tf.cast(tf.argmax(logits, axis=-1, output_type=tf.int32), tf.float32)

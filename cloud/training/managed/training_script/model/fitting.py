@@ -13,7 +13,7 @@ from model.failure import TrainingFailure
 
 LEARNING_RATE = 2e-3
 WEIGHT_DECAY = 1e-4
-# Few pictures are gone over several times an epoch, so that one means something.
+# Few images are gone over several times an epoch, so that one means something.
 LEAST_STEPS = 20
 PATIENCE = 12
 """Epochs without a better validation after which training ends."""
@@ -23,7 +23,7 @@ LEAST_GAIN, LEAST_FALL = 0.02, 0.002
 
 @dataclass(frozen=True)
 class Judgement:
-    """How good the network is on pictures that it was not trained on."""
+    """How good the network is on images that it was not trained on."""
 
     score: float
     """Accuracy or mean average precision, 0 to 1; more is better."""
@@ -42,7 +42,7 @@ class Plan:
 
 
 def plan(pictures: int, epochs: int | None, seconds: float | None, batch: int) -> Plan:
-    """Four minutes for up to 300 pictures, more for more."""
+    """Four minutes for up to 300 images, more for more."""
     allowed = seconds or max(240.0, 0.8 * pictures)
     return Plan(epochs=epochs or 80, seconds=allowed, batch=min(batch, max(4, pictures // 4)))
 
@@ -59,7 +59,7 @@ def fit(
 ) -> Judgement:
     """Trains, and leaves the network with the weights of its best epoch.
 
-    loss: of a batch of pictures (uint8) and its targets, a scalar.
+    loss: of a batch of images (uint8) and its targets, a scalar.
     train: indices into images and targets.
 
     Prints a line for each epoch. Raises TrainingFailure when the loss is not a number any more.

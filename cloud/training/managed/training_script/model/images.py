@@ -1,4 +1,4 @@
-"""Decoding pictures into one array."""
+"""Decoding images into one array."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -10,24 +10,24 @@ import tensorflow as tf
 from model.failure import TrainingFailure
 
 SIZES_LOOKED_AT = 200
-"""Pictures that the size of the model's input is taken from."""
+"""Images that the size of the model's input is taken from."""
 
 
 def input_side(paths: list[Path], smallest: int, largest: int) -> int:
-    """Side of the model's square input: that of the middle picture, in steps of 32."""
+    """Side of the model's square input: that of the middle image, in steps of 32."""
     sizes = [image.shape for _, image in islice(_decoded(paths), SIZES_LOOKED_AT)]
     if not sizes:
-        raise TrainingFailure(f"none of the {len(paths)} pictures could be read as a picture")
+        raise TrainingFailure(f"none of the {len(paths)} images could be read as an image")
     middle = float(np.median([np.sqrt(shape[0] * shape[1]) for shape in sizes]))
     return int(np.clip(round(middle / 32) * 32, smallest, largest))
 
 
 def load_images(paths: list[Path], side: int, cache: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Reads pictures, stretched to a square.
+    """Reads images, stretched to a square.
 
     They are kept in a file, so that a large dataset does not have to fit into memory.
 
-    Returns uint8 [N, side, side, 3], and the indices of the paths that they came from: pictures
+    Returns uint8 [N, side, side, 3], and the indices of the paths that they came from: images
     that cannot be read are left out.
     """
     cache.parent.mkdir(parents=True, exist_ok=True)
@@ -37,17 +37,17 @@ def load_images(paths: list[Path], side: int, cache: Path) -> tuple[np.ndarray, 
         images[len(kept)] = resized(image, side)
         kept.append(index)
         if len(kept) % 2000 == 0:
-            print(f"read {len(kept)} of {len(paths)} pictures", flush=True)
+            print(f"read {len(kept)} of {len(paths)} images", flush=True)
     if len(kept) < len(paths):
         missing = set(range(len(paths))) - set(kept)
         names = ", ".join(paths[index].name for index in sorted(missing)[:5])
-        count = "1 picture" if len(missing) == 1 else f"{len(missing)} pictures"
+        count = "1 image" if len(missing) == 1 else f"{len(missing)} images"
         print(f"left out {count} that cannot be read: {names}", flush=True)
     return images[: len(kept)], np.array(kept, dtype=np.int64)
 
 
 def resized(image: tf.Tensor, side: int) -> np.ndarray:
-    """A picture stretched to a square, uint8."""
+    """An image stretched to a square, uint8."""
     if image.shape[0] == side and image.shape[1] == side:
         return image.numpy()
     scaled = tf.image.resize(image, (side, side), antialias=True)

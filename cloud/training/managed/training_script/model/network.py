@@ -8,19 +8,19 @@ from keras import layers
 
 from model.failure import TrainingFailure
 
-# Channels and stride of each block behind the first convolution, which halves the picture.
+# Channels and stride of each block behind the first convolution, which halves the image.
 BLOCKS = ((40, 2), (40, 1), (80, 2), (80, 1), (128, 2), (128, 1))
 # Few steps an epoch: the running averages have to follow sooner than Keras' default of 0.99 does.
 MOMENTUM = 0.9
 
 
 def normalised(images: tf.Tensor) -> tf.Tensor:
-    """From uint8 to float32 in -1 to 1, as the network takes pictures."""
+    """From uint8 to float32 in -1 to 1, as the network takes images."""
     return tf.cast(images, tf.float32) / 127.5 - 1.0
 
 
 def backbone(side: int) -> keras.Model:
-    """From pictures, float32 in -1 to 1, to features at an eighth and a sixteenth of their size."""
+    """From images, float32 in -1 to 1, to features at an eighth and a sixteenth of their size."""
     pictures = layers.Input((side, side, 3))
     x = layers.Conv2D(24, 3, 2, padding="same", use_bias=False, name="stem")(pictures)
     x = activated(x, "stem")
@@ -62,7 +62,7 @@ def load_weights(network: keras.Model, file: Path) -> None:
 
 
 def save_weights(network: keras.Model, file: Path) -> None:
-    """Writes the backbone's weights, which do not depend on labels or the size of pictures."""
+    """Writes the backbone's weights, which do not depend on labels or the size of images."""
     if not file.name.endswith(".weights.h5"):
         raise TrainingFailure(f"--save_weights {file}: the name has to end in .weights.h5")
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ class Options:
     """What was asked for."""
 
     dataset_file: Path
-    """JSON lines; the pictures' paths in it are relative to its folder."""
+    """JSON lines; the images' paths in it are relative to its folder."""
     output: Path
     model_type: str
     labels: tuple[str, ...] | None
@@ -37,7 +37,7 @@ def read_options(arguments: list[str]) -> Options:
     parser.add_argument("--model_output_directory", required=True, type=Path)
     parser.add_argument("--model_type", choices=MODEL_TYPES, default=SINGLE_LABEL)
     parser.add_argument("--labels", type=_labels, help="JSON list; default: all of the dataset")
-    parser.add_argument("--num_epochs", type=_count, help="most passes over the pictures")
+    parser.add_argument("--num_epochs", type=_count, help="most passes over the images")
     parser.add_argument("--max_seconds", type=_count, help="when training ends at the latest")
     parser.add_argument("--weights", type=_path, help="start from this file of --save_weights")
     parser.add_argument("--save_weights", type=_path, help="write a .weights.h5 to start from")

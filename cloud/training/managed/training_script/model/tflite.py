@@ -15,7 +15,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 def write_model(
     function: Callable[[tf.Tensor], list[tf.Tensor]], side: int, names: list[str], file: Path
 ) -> None:
-    """Writes a function of one picture, uint8 [1, side, side, 3], to a list of named tensors.
+    """Writes a function of one image, uint8 [1, side, side, 3], to a list of named tensors.
 
     Only operations that TensorFlow Lite has itself are used; others make the conversion fail.
     """
@@ -35,7 +35,7 @@ def write_model(
 
 
 def interpreter(file: Path) -> Callable[[np.ndarray], list[np.ndarray]]:
-    """Gives a function that runs the file on one picture, uint8 [side, side, 3].
+    """Gives a function that runs the file on one image, uint8 [side, side, 3].
 
     With the runtime of machines: TensorFlow's own would also run operations that machines lack.
     """

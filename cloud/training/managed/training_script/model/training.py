@@ -21,7 +21,7 @@ from model.images import input_side, load_images
 from model.network import load_weights, save_weights
 from model.options import OBJECT_DETECTION, Options, read_options
 
-FEWEST_PICTURES = 5
+FEWEST_IMAGES = 5
 """One of five is for validation."""
 MOST_LOST = 0.05
 """Difference of a metric between the network and its file that rounding may make."""
@@ -34,9 +34,9 @@ def train(options: Options) -> dict[str, float]:
     kind = Detector if options.model_type == OBJECT_DETECTION else Classifier
     paths = [example.path for example in dataset.examples]
     side = input_side(paths, kind.smallest_side, kind.largest_side)
-    images, kept = load_images(paths, side, options.output / "tmp" / "pictures")
-    if len(kept) < FEWEST_PICTURES:
-        raise TrainingFailure(f"{len(kept)} pictures are left; {FEWEST_PICTURES} are needed")
+    images, kept = load_images(paths, side, options.output / "tmp" / "images")
+    if len(kept) < FEWEST_IMAGES:
+        raise TrainingFailure(f"{len(kept)} images are left; {FEWEST_IMAGES} are needed")
     dataset = Dataset([dataset.examples[index] for index in kept], dataset.labels)
 
     model = kind(dataset.labels, side, options.model_type)
@@ -46,7 +46,7 @@ def train(options: Options) -> dict[str, float]:
     limits = plan(len(learned), options.num_epochs, options.max_seconds, model.batch)
     start = f"the weights of {options.weights.name}" if options.weights else "scratch"
     print(
-        f"training on {len(learned)} pictures, validating with {len(held_back)}, input {side} x "
+        f"training on {len(learned)} images, validating with {len(held_back)}, input {side} x "
         f"{side}, {model.network.count_params()} parameters, from {start}, at most "
         f"{limits.epochs} epochs and {limits.seconds:.0f} s",
         flush=True,

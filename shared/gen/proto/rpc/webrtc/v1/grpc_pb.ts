@@ -91,7 +91,7 @@ export type Request = Message<"proto.rpc.webrtc.v1.Request"> & {
     case: "message";
   } | {
     /**
-     * The caller gives up the call.
+     * The caller cancels the call.
      *
      * @generated from field: bool rst_stream = 4;
      */

@@ -2682,7 +2682,7 @@ export const NavigationService: GenService<{
     output: typeof GetPropertiesResponseSchema;
   },
   /**
-   * The planner's picture of what is free.
+   * The planner's map of what is free.
    *
    * @generated from rpc viam.service.navigation.v1.NavigationService.GetCostmap
    */
