@@ -6,7 +6,7 @@ import { atATime, GROUPS } from "./groups.ts";
 Deno.test("atATime() lets browsers have half of the processors, and whole programs run where there is memory", () => {
   const each = (processors: number, gigabytes: number) =>
     [...GROUPS, { paths: ["a"] }].map((group) => atATime(group, processors, gigabytes * 2 ** 30));
-  assert.deepEqual(each(2, 16), [2, 1, 3, 1]);
+  assert.deepEqual(each(2, 16), [3, 1, 3, 1]);
   assert.deepEqual(each(8, 3.5), [8, 3, 3, 1]);
   assert.deepEqual(each(1, 0.5), [2, 1, 2, 1]);
   assert.deepEqual(each(64, 256), [8, 8, 8, 1]);
