@@ -1,7 +1,9 @@
-import { join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { PostgresServer } from "../../shared/test_tools/postgres_server.ts";
 import { missingTools } from "../../shared/test_tools/skips.ts";
+import { type Import, readImports, readSources, type Source } from "../../tests/habits/sources.ts";
 import { testFiles } from "./bunches.ts";
+import { testsThatReach } from "./since.ts";
 
 /** Tests of the cloud that are about SQLite, or about what there is with SQLite alone. */
 const SQLITE_ONLY: Readonly<Record<string, string>> = {
@@ -23,6 +25,12 @@ const SQLITE_ONLY: Readonly<Record<string, string>> = {
 const OWN_SERVER =
   /(?:postgres_server|pair_testing|nodes_testing|postgres_move_testing|two_openings_testing)\.ts"/;
 
+/** What chooses the engine: a test that does not reach it is the same on each. */
+const CHOICE = "cloud/storage/data_folder/database_choice.ts";
+
+/** It writes less, and looks after no tables: hundreds of clouds have some 90 each for a second. */
+const SETTINGS = ["full_page_writes = off", "synchronous_commit = off", "autovacuum = off"];
+
 /** PostgreSQL for a run of tests. */
 export interface TestDatabase extends AsyncDisposable {
   /** What the tests run with: each data folder has a schema of its own. */
@@ -41,15 +49,31 @@ export async function startTestDatabase(
   if (missing !== undefined) throw new Error(missing);
   const all = await testFiles(root, paths);
   const others = all.filter((file) => SQLITE_ONLY[file] === undefined);
-  const texts = await Promise.all(others.map((file) => Deno.readTextFile(join(root, file))));
-  const server = await PostgresServer.start();
+  const reaching = testsOfDatabase(others, await readSources());
+  const texts = await Promise.all(reaching.map((file) => Deno.readTextFile(join(root, file))));
+  const server = await PostgresServer.start(SETTINGS);
   return {
     env: { MACHINE_CLOUD_DATABASE: server.address("schema=test_{folder}", "pool=4") },
-    files: others.filter((_, at) => !OWN_SERVER.test(texts[at] ?? "")),
+    files: reaching.filter((_, at) => !OWN_SERVER.test(texts[at] ?? "")),
     skipped: all.flatMap((file) => {
       const reason = SQLITE_ONLY[file];
       return reason === undefined ? [] : [`skipped: ${reason}: ${file}`];
     }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
+}
+
+/** Tests that may open the database of a cloud. */
+export function testsOfDatabase(tests: readonly string[], sources: readonly Source[]): string[] {
+  return testsThatReach([CHOICE], tests, sources.flatMap(uses));
+}
+
+/** Files whose code a file runs: it imports them, or starts them as a process of their own. */
+function uses(source: Source): Pick<Import, "from" | "to">[] {
+  const { path: from, text } = source;
+  const started = [...text.matchAll(/(?:URL|resolve)\(\s*"(\.{1,2}\/[^"]+\.ts)"/g)];
+  return [
+    ...readImports(source).filter(({ typeOnly }) => !typeOnly),
+    ...started.map(([, path = ""]) => ({ from, to: posix.join(dirname(from), path) })),
+  ];
 }

@@ -55,12 +55,19 @@ async function appliedSteps(
   { schema, shown }: PostgresAddress,
   known: readonly Migration[],
 ): Promise<number> {
-  const tables = await client.query<{ name: string }>(
-    "select tablename as name from pg_tables where schemaname = $1",
+  const { rows: [found] } = await client.query<{ noted: number; schema: string | null }>(
+    `select to_regclass($1 || '.schema_migrations') is not null as noted,
+       to_regnamespace($1) as schema`,
     [schema],
   );
-  if (tables.rows.length === 0) return 0;
-  if (!tables.rows.some(({ name }) => name === "schema_migrations")) {
+  if (!found?.noted) {
+    if (!found?.schema) return 0;
+    // Not for each start: it reads all tables of all schemas.
+    const { rows } = await client.query(
+      "select 1 from pg_tables where schemaname = $1 limit 1",
+      [schema],
+    );
+    if (rows.length === 0) return 0;
     throw new StoreError(
       "foreign-database",
       `The schema ${schema} of ${shown} belongs to another program. Name another one with schema=`,
