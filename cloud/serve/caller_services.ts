@@ -18,6 +18,7 @@ import type { FailedSignIns } from "../accounts/audit/failed_sign_ins.ts";
 import { originOf } from "../accounts/sessions/person_calls.ts";
 import { type HeaderOf, isFromOwnPage, SessionCookie } from "../accounts/web_session/cookies.ts";
 import type { DataFolder } from "../storage/data_folder/data_folder.ts";
+import { toCallFailure, withCallFailures } from "../storage/database/call_failures.ts";
 import type { ChangeFeed } from "../storage/database/change_feed.ts";
 import type { Random } from "../storage/keys/random.ts";
 import type { SteadyTime } from "../storage/steady_time/steady_time.ts";
@@ -59,7 +60,9 @@ export async function openCallerServices(options: CallerServicesOptions) {
   const verifyToken = async (token: string): Promise<Identity> => {
     if (owner) return LOCAL_IDENTITY;
     const identity = await issuer.verify(token);
-    await callers.of(identity);
+    await callers.of(identity).catch((error) => {
+      throw toCallFailure(error);
+    });
     return identity;
   };
   return {
@@ -89,12 +92,12 @@ export async function openCallerServices(options: CallerServicesOptions) {
     mount: (router: RpcRouter, failures: FailedSignIns): RpcRouter =>
       router.service(
         AuthService,
-        createAuthService({
+        withCallFailures(createAuthService({
           ...{ issuer, verifiers: verifiers.byType, limiter },
           onWrong: async ({ type, entity }, context) => {
             if (type === "api-key") await failures.addKey(entity, originOf(context));
           },
-        }),
+        })),
       ),
   };
 }

@@ -11,6 +11,7 @@ import { type ListenAddress, urlOf } from "../api/addresses/addresses.ts";
 import { Checkpoints } from "../storage/checkpoints/checkpoints.ts";
 import { type DataFolder, openDataFolder } from "../storage/data_folder/data_folder.ts";
 import { lockDatabase, lockForServing } from "../storage/data_folder/serve_lock.ts";
+import { toCallFailure } from "../storage/database/call_failures.ts";
 import { SqliteDatabase } from "../storage/database/cloud_database.ts";
 import { writeSetting } from "../storage/database/settings.ts";
 import { SteadyTime } from "../storage/steady_time/steady_time.ts";
@@ -266,6 +267,7 @@ async function startServer(
     imageOrigin: options.mapTiles && tileOrigin(options.mapTiles.urlTemplate),
     authority: () => services.certificates.rootPem(),
     limiter,
+    callFailure: toCallFailure,
     log: log.child("http"),
   });
   return await RpcServer.start({

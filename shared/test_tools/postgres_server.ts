@@ -70,6 +70,20 @@ export class PostgresServer implements AsyncDisposable {
     await this.query("select pg_reload_conf()");
   }
 
+  /** Ends it, and starts it as a standby of nothing, which takes no changes. */
+  async demote(): Promise<void> {
+    await this.halt();
+    const path = join(this.#data, "standby.signal");
+    await this.#asOrdinaryUser("touch", path);
+    await this.resume();
+  }
+
+  /** Its processes end as they notice. */
+  async kill(): Promise<void> {
+    const [pid] = (await Deno.readTextFile(join(this.#data, "postmaster.pid"))).split("\n");
+    Deno.kill(Number(pid), "SIGKILL");
+  }
+
   /** Ends the server; `immediate` is a crash. */
   async halt(mode: "fast" | "immediate" = "fast"): Promise<void> {
     await this.#asOrdinaryUser("pg_ctl", "-D", this.#data, "-m", mode, "-w", "stop");

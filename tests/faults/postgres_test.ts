@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { toCallFailure } from "../../cloud/storage/database/call_failures.ts";
+import type { Queries } from "../../cloud/storage/database/cloud_database.ts";
 import { readSetting, writeSetting } from "../../cloud/storage/database/settings.ts";
 import { parsePostgresAddress } from "../../cloud/storage/postgres/address.ts";
 import { PostgresDatabase } from "../../cloud/storage/postgres/postgres_database.ts";
@@ -27,19 +28,21 @@ class Cloud implements AsyncDisposable {
     return new Cloud(await PostgresDatabase.open(parsePostgresAddress(address, "/data")));
   }
 
-  /** @returns what the caller sees that wants to change something; undefined: it was saved */
-  async refusal(text = ""): Promise<ConnectError | undefined> {
+  /**
+   * @param isUpload as uploads are saved, which wait for the disk together
+   * @returns what the caller sees that wants to change something; undefined: it was saved
+   */
+  async refusal(text = "", isUpload = false): Promise<ConnectError | undefined> {
     const number = ++this.#last;
     try {
-      await this.database.queries.transaction().execute(async (transaction) => {
+      const save = async (transaction: Queries) =>
         await writeSetting(transaction, "domain", `${number} ${text}`);
-      });
+      if (isUpload) await this.database.sharedTransaction(save);
+      else await this.database.queries.transaction().execute(save);
       this.saved = number;
       return undefined;
     } catch (error) {
-      const failure = toCallFailure(error);
-      assert.ok(failure instanceof ConnectError, String(error));
-      return failure;
+      return seen(error);
     }
   }
 
@@ -55,6 +58,13 @@ class Cloud implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.database.close();
   }
+}
+
+/** What callers see of an error; none of them is a fault of the cloud. */
+function seen(error: unknown): ConnectError {
+  const failure = toCallFailure(error);
+  assert.ok(failure instanceof ConnectError, String(error));
+  return failure;
 }
 
 Deno.test({
@@ -214,5 +224,64 @@ Deno.test({
     over.abort();
     await saving;
     assert.equal(await cloud.read(), cloud.saved);
+  },
+});
+
+Deno.test({
+  name: "what is saved while PostgreSQL is killed, stopped and demoted can be repeated or is there",
+  ignore,
+  async fn() {
+    await using server = await PostgresServer.start();
+    await using cloud = await Cloud.open(server.address());
+    await cloud.saves();
+    const codes = new Set<Code>();
+    const over = new AbortController();
+    const repeat = async (work: () => Promise<ConnectError | undefined>) => {
+      while (!over.signal.aborted) {
+        const refused = await work();
+        if (refused) codes.add(refused.code);
+      }
+    };
+    const statements = cloud.database.direct();
+    let isUpload = false;
+    const running = Promise.all([
+      repeat(() => cloud.refusal("", isUpload = !isUpload)),
+      repeat(() => cloud.read().then(() => undefined, seen)),
+      repeat(() => statements.settle().then(() => undefined, seen)),
+    ]);
+    const again = () => server.resume().then(() => true, () => false);
+    const disturb = [
+      async () => {
+        await server.kill();
+        await waitFor(again, DEADLINE); // its processes have to be gone
+      },
+      async () => {
+        await server.halt("fast");
+        await server.resume();
+      },
+      async () => {
+        await server.halt("immediate");
+        await server.resume();
+      },
+      async () => {
+        await server.demote();
+        const refused = await statements.settle().then(() => undefined, seen);
+        assert.equal(refused?.code, Code.Unavailable);
+        await server.promote();
+      },
+    ];
+    for (let turn = 0; turn < 20; turn++) {
+      const { saved } = cloud;
+      await waitFor(() => cloud.saved > saved + 4, DEADLINE);
+      const acknowledged = cloud.saved;
+      await disturb[turn % disturb.length]!();
+      await waitFor(() => cloud.read().then(() => true, () => false), DEADLINE);
+      assert.ok(await cloud.read() >= acknowledged, `turn ${turn}: an acknowledged change is lost`);
+    }
+    const { saved } = cloud;
+    await waitFor(() => cloud.saved > saved, DEADLINE);
+    over.abort();
+    await running;
+    assert.deepEqual([...codes], [Code.Unavailable]);
   },
 });

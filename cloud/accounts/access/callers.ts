@@ -1,6 +1,7 @@
-import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { Code, type ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { type Identity, identityKey } from "../../../shared/cloud/auth/identity.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { callFailure } from "../../storage/database/call_failures.ts";
 import type { ChangeFeed } from "../../storage/database/change_feed.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Caller, Grant, Person, TrainingRights } from "./caller.ts";
@@ -65,7 +66,7 @@ export class Callers {
       try {
         await check();
       } catch (error) {
-        refused(ConnectError.from(error));
+        refused(callFailure(error));
       }
     };
     this.#watches.add(look);

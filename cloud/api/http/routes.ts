@@ -1,3 +1,4 @@
+import { ConnectError } from "@connectrpc/connect";
 import { Hono } from "hono";
 import {
   type AttemptLimiter,
@@ -75,6 +76,8 @@ export interface RoutesOptions {
   /** Certificates of the authority that issues those of machines, PEM. */
   readonly authority: () => Promise<string>;
   readonly limiter: AttemptLimiter;
+  /** What a caller sees of an error of the database; every other one as it is. */
+  readonly callFailure: (error: unknown) => unknown;
   readonly log: Logger;
 }
 
@@ -209,6 +212,10 @@ export function createRoutes(
       path: context.req.path,
       error: String(error),
     });
+    const failure = options.callFailure(error);
+    if (failure !== error && failure instanceof ConnectError) {
+      return context.json({ error: failure.rawMessage }, 503);
+    }
     return context.json({ error: `internal error; the log has it under ${id}` }, 500);
   });
 

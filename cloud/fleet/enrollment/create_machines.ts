@@ -82,7 +82,8 @@ async function checked(scope: Scope, machines: readonly MachineToCreate[]): Prom
     try {
       wanted.push({ name, template: await readTemplate(scope, `${at}.template`, template) });
     } catch (error) {
-      problems.push(`${at}: ${ConnectError.from(error).rawMessage}`);
+      if (!(error instanceof ConnectError)) throw error;
+      problems.push(`${at}: ${error.rawMessage}`);
     }
   }
   if (problems.length === 0) return wanted;

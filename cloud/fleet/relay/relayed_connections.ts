@@ -13,6 +13,7 @@ import { logRequests } from "../../../shared/rpc/server/request_log.ts";
 import type { RtcPeer } from "../../../shared/rtc/webrtc/peer.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import { insertRecord } from "../../storage/audit/call_record.ts";
+import { callFailure } from "../../storage/database/call_failures.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { type DeviceCalls, MOST_REQUEST_BYTES } from "./device_calls.ts";
 import { deviceRouter } from "./device_router.ts";
@@ -109,7 +110,7 @@ export class RelayedConnections {
   /** Looks whether those who are connected may still be, such as people whose session is over. */
   async sweep(): Promise<void> {
     for (const relayed of [...this.#open]) {
-      await this.#look(relayed).catch((error) => this.#end(relayed, ConnectError.from(error)));
+      await this.#look(relayed).catch((error) => this.#end(relayed, callFailure(error)));
     }
   }
 
@@ -168,7 +169,7 @@ export class RelayedConnections {
       );
     }
     await this.options.lookup.stands(facts).catch((error) => {
-      this.#end(relayed, ConnectError.from(error));
+      this.#end(relayed, callFailure(error));
       throw error;
     });
     if (right === "manage") await this.#record(relayed, `${service}/${method}`);

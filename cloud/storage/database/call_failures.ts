@@ -30,6 +30,11 @@ export function toCallFailure(error: unknown): unknown {
   return error;
 }
 
+/** The same where nothing is thrown: as it is sent. */
+export function callFailure(error: unknown): ConnectError {
+  return ConnectError.from(toCallFailure(error));
+}
+
 /** The extended result code ("SQLITE_FULL") of a SQLite error, if it is one. */
 function sqliteCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;

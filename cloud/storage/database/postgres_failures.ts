@@ -25,11 +25,21 @@ export function postgresCode(error: unknown): string | undefined {
   return /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
+/**
+ * The server stops, starts, crashed, has failed, lets nobody in, or lost its database or connection;
+ * whether it had saved something is not known. XX000 is also what a standby says when it is asked to
+ * number a transaction.
+ */
+const AWAY = /^(08|28|3D|57P|58|XX)/;
+/** Out of connections or memory, in conflict with others, too slow, or in no state for it. */
+const BUSY = /^(25P|40|53|55|57)/;
+
 /** What a caller sees when PostgreSQL refuses; undefined when that is for others to say. */
 export function postgresCallFailure(error: unknown): ConnectError | undefined {
   const failure = (message: string, code: Code) =>
     new ConnectError(message, code, undefined, undefined, error);
-  if (error instanceof DatabaseUnreachableError) {
+  const code = postgresCode(error);
+  if (error instanceof DatabaseUnreachableError || AWAY.test(code ?? "")) {
     return failure("the cloud's database cannot be reached. Try again", Code.Unavailable);
   }
   if (error instanceof LeadershipLostError) {
@@ -37,7 +47,6 @@ export function postgresCallFailure(error: unknown): ConnectError | undefined {
   }
   // Machines keep what they could not send, and try again.
   if (error instanceof DatabaseMovedError) return failure(error.message, Code.Unavailable);
-  const code = postgresCode(error);
   if (code === undefined) return undefined;
   if (code === "53100") {
     const message = "the disk of the cloud's database is full; nothing was saved. Free space there";
@@ -53,7 +62,7 @@ export function postgresCallFailure(error: unknown): ConnectError | undefined {
     const message = "the cloud's database takes no changes at present; nothing was saved";
     return failure(`${message}. Try again`, Code.Unavailable);
   }
-  if (/^(53|40|57|55P03|08|25P0)/.test(code)) {
+  if (BUSY.test(code)) {
     return failure("the cloud's database is busy; nothing was saved. Try again", Code.Unavailable);
   }
   if (code === "22021" || code === "22P05") {

@@ -70,6 +70,12 @@ export function openingFailure(error: unknown, { shown }: PostgresAddress): Stor
   return new StoreError("failed", `The database ${shown} cannot be used: ${cause}.`, error);
 }
 
+/** An error of a statement as it is thrown: what the server itself does not say is of the way to it. */
+export function statementFailure(error: unknown): unknown {
+  if (postgresCode(error) !== undefined || error instanceof DatabaseUnreachableError) return error;
+  return new DatabaseUnreachableError(reasonOf(error), { cause: error });
+}
+
 /** A connection that was tried at several addresses of a host has its reasons inside. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join("; ");

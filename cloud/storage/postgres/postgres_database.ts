@@ -12,11 +12,10 @@ import { CommitSync } from "../database/commit_sync.ts";
 import { cloudMigrations } from "../database/migrations.ts";
 import type { DirectStatements } from "../database/direct_statements.ts";
 import type { NodeStore } from "../database/node_store.ts";
-import { DatabaseUnreachableError, postgresCode } from "../database/postgres_failures.ts";
 import type { CloudTables } from "../database/schema.ts";
 import type { PostgresAddress } from "./address.ts";
 import { clientConfig } from "./connect.ts";
-import { openingFailure, reasonOf } from "./failures.ts";
+import { openingFailure, statementFailure } from "./failures.ts";
 import { messageChannel } from "./functions.ts";
 import { Listener } from "./listener.ts";
 import { migrate } from "./migrate.ts";
@@ -68,7 +67,7 @@ export class PostgresDatabase implements CloudDatabase {
     this.#quick = new Kysely<CloudTables>({ dialect: quick, plugins });
     // Its own commit brings all before it to the disk.
     this.#commits = new CommitSync(async () => {
-      await pool.query("select pg_logical_emit_message(true, 'machine-cloud', '')");
+      await this.#run("select pg_logical_emit_message(true, 'machine-cloud', '')");
     });
   }
 
@@ -131,27 +130,23 @@ export class PostgresDatabase implements CloudDatabase {
   }
 
   direct(): DirectStatements {
-    const run = async <R extends object>(sql: string, values?: readonly unknown[]) => {
-      try {
-        return await this.pool.query<R>(sql, values && [...values]);
-      } catch (error) {
-        if (postgresCode(error) !== undefined) throw error;
-        throw new DatabaseUnreachableError(reasonOf(error), { cause: error });
-      }
-    };
     return {
       query: async <R extends object>(sql: string, values: readonly unknown[] = []) =>
-        (await run<R>(sql, values)).rows,
-      script: async (sql) => void await run(sql),
+        (await this.#run<R>(sql, values)).rows,
+      script: async (sql) => void await this.#run(sql),
       alone: async (sql, signal) => {
         signal?.throwIfAborted();
-        const client = await this.connect();
+        const client = await this.connect().catch((error) => {
+          throw statementFailure(error);
+        });
         const cut = () => client.connection.stream.destroy();
         signal?.addEventListener("abort", cut, { once: true });
         try {
           signal?.throwIfAborted();
           await client.query("set statement_timeout = 0");
           await client.query(sql);
+        } catch (error) {
+          throw signal?.aborted ? error : statementFailure(error);
         } finally {
           signal?.removeEventListener("abort", cut);
           if (signal?.aborted) cut();
@@ -160,6 +155,14 @@ export class PostgresDatabase implements CloudDatabase {
       },
       settle: () => this.#commits.wait(),
     };
+  }
+
+  async #run<R extends object>(sql: string, values?: readonly unknown[]) {
+    try {
+      return await this.pool.query<R>(sql, values && [...values]);
+    } catch (error) {
+      throw statementFailure(error);
+    }
   }
 
   nodes(): NodeStore {

@@ -11,12 +11,8 @@ import {
 import type { Dialect, Kysely } from "kysely";
 import { currentRecord, insertRecordStatement, recordValues } from "../audit/call_record.ts";
 import { currentTerm, LeadershipLostError } from "../database/leader_term.ts";
-import {
-  DatabaseMovedError,
-  DatabaseUnreachableError,
-  postgresCode,
-} from "../database/postgres_failures.ts";
-import { endsConnection, reasonOf } from "./failures.ts";
+import { DatabaseMovedError } from "../database/postgres_failures.ts";
+import { endsConnection, statementFailure } from "./failures.ts";
 
 const INSERT_RECORD = insertRecordStatement((number) => `$${number}`);
 
@@ -123,7 +119,10 @@ function own(connection: DatabaseConnection): LazyConnection {
  */
 class LazyConnection implements DatabaseConnection {
   #client: PoolClient | undefined;
+  /** By which the connection ended. */
   #failure: Error | undefined;
+  /** Of the first statement that failed in the transaction. */
+  #refusal: Error | undefined;
   #endTurn: (() => void) | undefined;
 
   constructor(
@@ -151,6 +150,7 @@ class LazyConnection implements DatabaseConnection {
 
   async begin(): Promise<void> {
     this.#endTurn = await this.writers.wait();
+    this.#refusal = undefined;
     try {
       const results = await this.#send(this.beginSql) as unknown as readonly Moved[];
       const [moved] = results.at(-1)?.rows ?? [];
@@ -179,7 +179,8 @@ class LazyConnection implements DatabaseConnection {
   async commit(): Promise<void> {
     const { command } = await this.#send("commit");
     this.#end();
-    if (command === "ROLLBACK") throw new Error("a statement had failed; nothing was saved");
+    if (command !== "ROLLBACK") return;
+    throw this.#refusal ?? new Error("a statement had failed; nothing was saved");
   }
 
   /** The error that led to it is to be reported, so it throws none. */
@@ -214,10 +215,10 @@ class LazyConnection implements DatabaseConnection {
       const client = this.#client ??= await this.pool.connect();
       return await client.query(sql, parameters as unknown[] | undefined);
     } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      if (endsConnection(error)) this.#failure ??= error;
-      if (postgresCode(error) !== undefined) throw error;
-      throw new DatabaseUnreachableError(reasonOf(error), { cause: error });
+      const failure = statementFailure(error) as Error;
+      if (endsConnection(error)) this.#failure ??= failure;
+      this.#refusal ??= failure;
+      throw failure;
     }
   }
 }
