@@ -5,8 +5,8 @@ import { type Import, readImports, readSources, type Source } from "../../tests/
 import { testFiles } from "./bunches.ts";
 import { testsThatReach } from "./since.ts";
 
-/** Tests of the cloud that are about SQLite, or about what there is with SQLite alone. */
-const SQLITE_ONLY: Readonly<Record<string, string>> = {
+/** Tests of the cloud that are about SQLite, or about what is the same with each engine. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
   "cloud/accounts/access/role_methods_test.ts": "puts rows back by a second SQLite connection",
   "cloud/main_test.ts": "looks at cloud.db",
   "cloud/operations/backup/backup_test.ts": "backs up SQLite; there is one of PostgreSQL",
@@ -17,6 +17,7 @@ const SQLITE_ONLY: Readonly<Record<string, string>> = {
   "cloud/operations/move/move_to_sqlite_test.ts": "moves to SQLite",
   "cloud/operations/move/noted_changes_test.ts": "moves from SQLite",
   "cloud/serve/operations_test.ts": "looks at the size of cloud.db",
+  "cloud/serve/training_test.ts": "is about ends of scripts; the queue's tests are run",
   "cloud/storage/data_folder/data_folder_test.ts": "looks at cloud.db",
   "cloud/storage/database/moved_triggers_test.ts": "looks at cloud.db",
 };
@@ -48,7 +49,7 @@ export async function startTestDatabase(
   const missing = missingTools("postgresql");
   if (missing !== undefined) throw new Error(missing);
   const all = await testFiles(root, paths);
-  const others = all.filter((file) => SQLITE_ONLY[file] === undefined);
+  const others = all.filter((file) => LEFT_OUT[file] === undefined);
   const reaching = testsOfDatabase(others, await readSources());
   const texts = await Promise.all(reaching.map((file) => Deno.readTextFile(join(root, file))));
   const server = await PostgresServer.start(SETTINGS);
@@ -56,7 +57,7 @@ export async function startTestDatabase(
     env: { MACHINE_CLOUD_DATABASE: server.address("schema=test_{folder}", "pool=4") },
     files: reaching.filter((_, at) => !OWN_SERVER.test(texts[at] ?? "")),
     skipped: all.flatMap((file) => {
-      const reason = SQLITE_ONLY[file];
+      const reason = LEFT_OUT[file];
       return reason === undefined ? [] : [`skipped: ${reason}: ${file}`];
     }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
