@@ -4,6 +4,7 @@ import { type LogEntry, LogEntrySchema } from "../../../shared/gen/viam/common/v
 import type { Logger } from "../../../shared/log/logger.ts";
 import { letOthersWork } from "../../../shared/base/time/other_work.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
+import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import type { Nodes } from "../../nodes/nodes.ts";
 import { type LogLine, toLogLines } from "./log_line.ts";
 import { type DroppedLines, LOG_LIMITS, LogQuota, NOTICE_EVERY_MS } from "./log_quota.ts";
@@ -48,17 +49,20 @@ export class LogIntake {
 
   /** Writes the notices about lines that were left out until the signal aborts, and the rest then. */
   async run(log: Logger, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.clock.sleep(NOTICE_EVERY_MS / 2, signal).catch(() => {});
-      try {
-        await this.writeNotices(signal.aborted);
-      } catch (error) {
+    const write = (all: boolean) =>
+      this.writeNotices(all).catch((error) =>
         log.error("cannot write how many log lines were left out", {
           event: "machine_logs_failed",
           error: String(error),
-        });
-      }
-    }
+        })
+      );
+    const intervalMs = NOTICE_EVERY_MS / 2;
+    await pollLoop(
+      () => write(false),
+      { clock: this.clock, intervalMs, firstMs: intervalMs },
+      signal,
+    );
+    await write(true);
   }
 
   /** Writes the notices that are due; with `all` those, too, that could wait. */
