@@ -127,6 +127,10 @@ const SHOTS: Readonly<Record<string, Shot>> = {
   keys: { path: () => "/organization?tab=keys", ready: text("Rotate") },
   locations: { path: () => "/organization?tab=locations", ready: text("Hall 2") },
   fragments: { path: () => "/organization?tab=fragments", ready: text("greenhouse-base") },
+  notifications: {
+    path: () => "/organization?tab=notifications",
+    ready: named("heading", "Mail"),
+  },
   use: { path: () => "/organization?tab=use", ready: text("In all") },
   audit: { path: () => "/organization?tab=audit", ready: text("AppService/") },
   account: { path: () => "/account", ready: text("this browser") },
