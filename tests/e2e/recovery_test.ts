@@ -59,7 +59,7 @@ rigTest(
   },
 );
 
-rigTest("a server that hangs is ended and started again, and the status says so", async (rig) => {
+rigTest("a server that hangs is killed and started again, and the status says so", async (rig) => {
   const config = rig.defaultConfig();
   const { version_control } = config["agent"] as JsonObject;
   await rig.bootstrap({
