@@ -30,7 +30,8 @@ export const PHONE = { width: 390, height: 844 };
 
 /** How a rig differs from others. */
 export interface ConsoleRigOptions
-  extends Pick<CloudOptions, "training" | "mapTiles" | "iceServers"> {
+  extends
+    Partial<Pick<CloudOptions, "training" | "mapTiles" | "iceServers" | "packageLimitBytes">> {
   /** The cloud sends mail by it; default: it sends none. */
   readonly smtpUrl?: string;
   /** No other test's pages are in its browser; default false. */

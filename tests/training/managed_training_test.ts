@@ -2,12 +2,15 @@
 // TensorFlow, 1.5 GB, into .tools/training; where that cannot be had the trainings are skipped.
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import type { JsonObject } from "@bufbuild/protobuf";
 import {
   ModelType,
   TrainingStatus,
 } from "../../shared/gen/viam/app/mltraining/v1/ml_training_pb.ts";
-import { ignoreBecause } from "../../shared/test_tools/skips.ts";
-import { ManagedRig } from "./managed_job.ts";
+import { ignoreBecause, ignoreWithout } from "../../shared/test_tools/skips.ts";
+import { ConsoleRig } from "../console/console_rig.ts";
+import { COUNTED, deploy, followToResult } from "./followed_job.ts";
+import { type EndedJob, ManagedRig, MODEL, PACKAGE_LIMIT_BYTES } from "./managed_job.ts";
 import { oneShape, type ShapeImage, SHAPES, someShapes, toJpeg } from "./shapes.ts";
 import { detectionQuality, multiAccuracy, runModel, singleAccuracy } from "./trained_model.ts";
 import { openTrainingEnvironment } from "./training_environment.ts";
@@ -31,8 +34,7 @@ function fresh(draw: (number: number, side: number) => ShapeImage, side: number)
   return Array.from({ length: FRESH_IMAGES }, (_, at) => draw(FRESH + at, side));
 }
 
-async function trained(rig: ManagedRig, modelType: ModelType) {
-  const { job, log } = await rig.train(modelType);
+async function trained(rig: ManagedRig, { job, log }: EndedJob) {
   assert.equal(
     job.status,
     TrainingStatus.COMPLETED,
@@ -46,28 +48,41 @@ async function trained(rig: ManagedRig, modelType: ModelType) {
 }
 
 Deno.test(
-  { name: "a single label job trains a model that tells shapes apart", ignore },
+  {
+    name: "a single label job, followed in a browser, trains a model that tells shapes apart",
+    ignore: ignore || ignoreWithout(import.meta.url, "chromium"),
+  },
   async () => {
     assert.ok(typeof environment !== "string");
-    await using rig = await ManagedRig.open(environment.runner());
+    await using inBrowser = await ConsoleRig.open({
+      training: { runner: environment.runner() },
+      packageLimitBytes: PACKAGE_LIMIT_BYTES,
+    });
+    await using rig = await ManagedRig.in(inBrowser);
     for (let number = 0; number < 72; number++) await rig.add(oneShape(number, SIDE), "tags");
     await rig.add(someShapes(6, SIDE), "tags");
     await rig.upload(new TextEncoder().encode("not a picture"), ["red circle"]);
 
-    const { file, log, labels, metrics } = await trained(
-      rig,
-      ModelType.SINGLE_LABEL_CLASSIFICATION,
-    );
+    const opened = await inBrowser.signedIn("/training");
+    const id = await followToResult(opened);
 
-    assert.deepEqual(labels, SHAPES);
+    const { file, log, labels, metrics } = await trained(rig, await rig.ended(id));
+    assert.deepEqual(labels, [...SHAPES].sort());
     assert.ok(log.some((line) => line.startsWith("left out 1 image that cannot be read")));
-    assert.ok(log.some((line) => line.startsWith("73 images; labels: red circle 25,")));
+    const counted = log.find((line) => line.startsWith(COUNTED));
+    assert.match(counted ?? "", /\bred circle 25\b/);
     const pictures = fresh(oneShape, CLASSIFIER_SIDE);
     const answers = await runModel(environment.python, file, pictures);
     assert.deepEqual(answers.outputs, [{ name: "probability", shape: [1, 3] }]);
     const accuracy = singleAccuracy(answers, labels, pictures);
     assert.ok(accuracy >= 0.8, `accuracy ${accuracy}, told ${JSON.stringify(metrics)}`);
     assert.ok((metrics["validation_accuracy"] ?? 0) >= 0.75, JSON.stringify(metrics));
+
+    await deploy(opened);
+    const { part } = await inBrowser.app.getRobotPart({ id: inBrowser.made.part_id });
+    const [entry] = part?.robotConfig?.["packages"] as JsonObject[];
+    const { org_id: organizationId } = inBrowser.made;
+    assert.deepEqual([entry?.["package"], entry?.["version"]], [`${organizationId}/${MODEL}`, "1"]);
   },
 );
 
@@ -76,7 +91,10 @@ Deno.test({ name: "a multi label job trains a model that finds all shapes", igno
   await using rig = await ManagedRig.open(environment.runner());
   for (let number = 0; number < 112; number++) await rig.add(someShapes(number, SIDE), "tags");
 
-  const { file, labels, metrics } = await trained(rig, ModelType.MULTI_LABEL_CLASSIFICATION);
+  const { file, labels, metrics } = await trained(
+    rig,
+    await rig.train(ModelType.MULTI_LABEL_CLASSIFICATION),
+  );
 
   const pictures = fresh(someShapes, CLASSIFIER_SIDE);
   const answers = await runModel(environment.python, file, pictures);
@@ -92,7 +110,10 @@ Deno.test(
     await using rig = await ManagedRig.open(environment.runner());
     for (let number = 0; number < 112; number++) await rig.add(someShapes(number, SIDE), "boxes");
 
-    const { file, labels, metrics } = await trained(rig, ModelType.OBJECT_DETECTION);
+    const { file, labels, metrics } = await trained(
+      rig,
+      await rig.train(ModelType.OBJECT_DETECTION),
+    );
 
     const pictures = fresh(someShapes, DETECTOR_SIDE);
     const answers = await runModel(environment.python, file, pictures);
