@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { isNamedForTests } from "../tests/habits/kinds.ts";
 import { ROOT } from "./programs.ts";
 
 const DEVELOPMENT = "development_packages.txt";
@@ -9,7 +10,6 @@ const PROGRAMS = [
   ..."cloud server agent cli shared install".split(" "),
   ..."run bundle".split(" ").map((name) => `tools/${name}`),
 ];
-const ONLY_TESTS = /(_test|testing|test_[a-z_]+)\.ts$/;
 const IMPORT = /(?:from|import\(|import)\s*"((?:@[^/"]+\/)?[^./"][^/"]*)/g;
 
 Deno.test("nothing that make run needs imports a package that it leaves out", async () => {
@@ -61,6 +61,6 @@ async function* sources(folder: string): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(join(ROOT, folder))) {
     const path = `${folder}/${name}`;
     if (isDirectory && name !== "test_tools" && name !== "node_modules") yield* sources(path);
-    else if (/\.(ts|svelte)$/.test(name) && !ONLY_TESTS.test(name)) yield path;
+    else if (/\.(ts|svelte)$/.test(name) && !isNamedForTests(path)) yield path;
   }
 }

@@ -55,9 +55,10 @@ async function appliedSteps(
   { schema, shown }: PostgresAddress,
   known: readonly Migration[],
 ): Promise<number> {
-  const { rows: [found] } = await client.query<{ noted: number; schema: string | null }>(
-    `select to_regclass($1 || '.schema_migrations') is not null as noted,
-       to_regnamespace($1) as schema`,
+  // As texts: not every client here reads booleans in the same way.
+  const { rows: [found] } = await client.query<{ noted: string | null; schema: string | null }>(
+    `select to_regclass($1 || '.schema_migrations')::text as noted,
+       to_regnamespace($1)::text as schema`,
     [schema],
   );
   if (!found?.noted) {
