@@ -41,6 +41,15 @@ export function unread(come: readonly Line[], read: readonly Line[]): Line[] {
   return come.filter((line) => !known.has(lineText(line)));
 }
 
+/**
+ * Of the lines that are shown, those before the ones that were read again; none where the latter do
+ * not reach back to what is shown, as lines between would be missing.
+ */
+export function linesBefore(shown: readonly Line[], read: readonly Line[]): readonly Line[] {
+  const first = read[0] && lineText(read[0]);
+  return shown.slice(0, Math.max(shown.findIndex((line) => lineText(line) === first), 0));
+}
+
 /** The levels that are requested: the chosen one and what is more urgent; empty: all. */
 export function levelsFrom(level: string): string[] {
   const at = LEVELS.findIndex((each) => each === level);

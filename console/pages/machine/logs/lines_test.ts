@@ -3,7 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import assert from "node:assert/strict";
 import { LogEntrySchema } from "../../../../shared/gen/viam/common/v1/common_pb.ts";
 import { toField } from "../../../../shared/log/log_entry.ts";
-import { fits, levelsFrom, lineText, toLine, unread } from "./lines.ts";
+import { fits, levelsFrom, linesBefore, lineText, toLine, unread } from "./lines.ts";
 
 const AT = "2026-01-02T03:04:05.678Z";
 const AFTER = "2026-01-02T03:04:05.679Z";
@@ -27,6 +27,14 @@ Deno.test("toLine() reads an entry with its fields of all types", () => {
 Deno.test("unread() keeps what came after the cloud had answered", () => {
   const later = toLine({ ...entry, message: "Moves again" });
   assert.deepEqual(unread([toLine(entry), later], [toLine(entry)]), [later]);
+});
+
+Deno.test("linesBefore() keeps older lines where those that were read reach back to them", () => {
+  const [a, b, c] = ["a", "b", "c"].map((message) => toLine({ ...entry, message }));
+  const again = toLine({ ...entry, message: "b" });
+  assert.deepEqual(linesBefore([a!, b!], [again, c!]), [a]);
+  assert.deepEqual(linesBefore([a!], [again, c!]), []);
+  assert.deepEqual(linesBefore([a!], []), []);
 });
 
 Deno.test("fits() picks by level, logger, text and time", () => {
