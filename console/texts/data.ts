@@ -66,6 +66,7 @@ export const data = {
   ],
   newTag: ["New tag", "Neues Tag"],
   addTag: ["Add tag", "Tag hinzufügen"],
+  removed: ["{name} is removed.", "{name} ist entfernt."],
   removeTag: ["Remove the tag {name}", "Tag {name} entfernen"],
   dataset: ["Dataset", "Datensatz"],
   datasets: ["Datasets", "Datensätze"],

@@ -138,6 +138,11 @@ consoleTest(
     await boxes.getByText("washer", { exact: true }).waitFor();
     await boxes.getByRole("button", { name: "Remove the box bolt" }).click();
     await boxes.getByText("bolt", { exact: true }).waitFor({ state: "detached" });
+    await press("Undo");
+    await boxes.getByText("bolt", { exact: true }).waitFor();
+    await dialog.getByText("bolt is removed.").waitFor({ state: "detached" });
+    await boxes.getByRole("button", { name: "Remove the box bolt" }).click();
+    await boxes.getByText("bolt", { exact: true }).waitFor({ state: "detached" });
     await dialog.getByLabel("New tag").fill("good");
     await page.keyboard.press("Enter");
     await dialog.getByRole("button", { name: "Remove the tag good" }).waitFor();
