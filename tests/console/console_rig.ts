@@ -26,6 +26,7 @@ const PICTURES = Deno.env.get("MACHINE_TEST_PICTURES");
 const WAIT_MS = 90_000;
 
 export const DESKTOP = { width: 1280, height: 800 };
+export const LARGE = { width: 3840, height: 2160 };
 export const PHONE = { width: 390, height: 844 };
 
 /** How a rig differs from others. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
-import { ConsoleRig } from "./console_rig.ts";
+import { ConsoleRig, DESKTOP, LARGE } from "./console_rig.ts";
 import { cardsOf, useResources } from "./resource_cards.ts";
 import { keepNotes } from "./shown_notes.ts";
 import { KINDS, plainModule, startMachine, WAIT } from "./machine_rig.ts";
@@ -80,6 +80,12 @@ Deno.test({
     await page.getByText("A stop was requested of all resources.").waitFor();
     await page.evaluate("scrollTo(0, 0)");
     await opened.inspect("machine-control");
+    await page.setViewportSize(LARGE);
+    await opened.picture("machine-control-large");
+    await opened.assertFits();
+    const stop = await page.getByRole("button", { name: "Stop all" }).boundingBox();
+    assert.ok(stop && stop.x > LARGE.width * 0.9, "the page is as wide as the window");
+    await page.setViewportSize(DESKTOP);
     await page.getByPlaceholder("Search resources").fill("gant");
     await card("gantry").waitFor();
     assert.equal(await card("motor").count(), 0);
