@@ -59,8 +59,8 @@ export const notifications = {
     "Mit dieser Option von machine-cloud serve sind private Netze erlaubt; siehe „Webhooks“ in docs/triggers.md:",
   ],
   signed: [
-    "Each trigger signs its webhooks with a secret of its own (machine triggers secret).",
-    "Jeder Trigger signiert seine Webhooks mit einem eigenen Geheimnis (machine triggers secret).",
+    "Each trigger signs its webhooks with a secret of its own, which stands with it.",
+    "Jeder Trigger signiert seine Webhooks mit einem eigenen Geheimnis, das bei ihm steht.",
   ],
   toTriggers: ["Triggers and deliveries", "Trigger und Zustellungen"],
 } as const satisfies Texts;

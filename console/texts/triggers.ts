@@ -53,6 +53,19 @@ export const triggers = {
   never: ["never fired", "nie ausgelöst"],
   waiting: ["{n} waiting", "{n} warten"],
   edit: ["Edit", "Bearbeiten"],
+  secret: ["Secret", "Geheimnis"],
+  secretTitle: ["Secret of {name}", "Geheimnis von {name}"],
+  secretText: [
+    "Receivers check with it that a webhook of this trigger is genuine, as Standard Webhooks has it.",
+    "Empfänger prüfen damit nach Standard Webhooks, ob ein Webhook dieses Triggers echt ist.",
+  ],
+  secretSince: ["Made", "Erstellt"],
+  secretNew: ["New secret", "Neues Geheimnis"],
+  secretReplace: ["Replace it", "Ersetzen"],
+  secretReplaceText: [
+    "A new secret takes its place. The one above signs too for another 24 hours: give receivers the new one in that time.",
+    "Ein neues Geheimnis tritt an seine Stelle. Das obige signiert noch 24 Stunden mit: Geben Sie den Empfängern in dieser Zeit das neue.",
+  ],
   test: ["Send test", "Test senden"],
   tested: [
     "Test delivered to {n} {n|receiver|receivers}.",

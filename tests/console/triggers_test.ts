@@ -95,6 +95,20 @@ consoleTest(
     assert.equal(again?.headers.get("webhook-id"), first?.headers.get("webhook-id"));
     await card.getByText("Answer 2").waitFor();
 
+    await card.getByRole("button", { name: "Secret", exact: true }).click();
+    const secret = dialog.getByText(/^whsec_/);
+    const old = await secret.innerText();
+    await dialog.getByRole("button", { name: "New secret" }).click();
+    await dialog.getByText("signs too for another 24 hours").waitFor();
+    await opened.inspect("triggers-secret");
+    await dialog.getByRole("button", { name: "Replace it" }).click();
+    await dialog.getByText(/^Made/).waitFor();
+    const { secret: now } = await rig.client(TriggerService)
+      .getTriggerSecret({ partId: id, name: hostile });
+    assert.notEqual(now, old);
+    assert.equal(await secret.innerText(), now);
+    await page.keyboard.press("Escape");
+
     // Somebody saves while the form is open: theirs stays.
     await card.getByRole("button", { name: "Edit" }).click();
     await dialog.getByLabel("Value 1", { exact: true }).fill("90");

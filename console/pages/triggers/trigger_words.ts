@@ -51,6 +51,11 @@ function conditionWords(conditional: JsonObject, say: Say): string {
   return say(words.conditional, { method, condition });
 }
 
+/** Whether it sends webhooks, which are signed. */
+export function hasWebhook(entry: JsonObject): boolean {
+  return listOf(entry["notifications"]).some((each) => objectOf(each)["type"] === "webhook");
+}
+
 /** Who is notified, one text each. Passwords in URLs are not shown. */
 export function receiverWords(entry: JsonObject, say: Say): string[] {
   const spaces = isSpaced(textOf(objectOf(entry["event"])["type"]));
