@@ -8,6 +8,7 @@ import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { Callers } from "./callers.ts";
 import { Scope } from "./scope.ts";
+import { unlessRefused } from "./unless_refused.ts";
 import type { CredentialVerifiers } from "./verifiers.ts";
 
 export interface HttpCallersOptions {
@@ -63,7 +64,7 @@ export class HttpCallers {
     const attempt = { address: peer.address, ...offered };
     const outcome = await limiter.attempt(attempt, async () => {
       const identity = await offered.verify();
-      return identity && await callers.of(identity).catch(() => undefined);
+      return identity && await unlessRefused(callers.of(identity));
     });
     switch (outcome.kind) {
       case "right":
@@ -90,10 +91,10 @@ export class HttpCallers {
     const { verifiers, verifyToken } = this.options;
     const [scheme, token] = (header("authorization") ?? "").split(" ");
     if (scheme?.toLowerCase() === "bearer" && token) {
-      return { verify: () => verifyToken(token).catch(() => undefined) };
+      return { verify: () => unlessRefused(verifyToken(token)) };
     }
     const cookie = this.options.cookieToken(header);
-    if (cookie) return { verify: () => verifyToken(cookie).catch(() => undefined) };
+    if (cookie) return { verify: () => unlessRefused(verifyToken(cookie)) };
     const named = [["api-key", "key_id", "key"], ["robot-secret", "part_id", "secret"]] as const;
     for (const [type, entityHeader, payloadHeader] of named) {
       const [entity, payload] = [header(entityHeader), header(payloadHeader)];

@@ -19,6 +19,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import { Openings } from "./openings.ts";
 import type { MachineKeys } from "./machine_keys.ts";
 import { machinePlace, notFound, type Scope } from "./scope.ts";
+import { unlessRefused } from "./unless_refused.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
 /** The calls of AppService about API keys and what they may do. */
@@ -156,7 +157,7 @@ async function permitted(scope: Scope, asked: AuthorizedPermissions): Promise<st
       Code.InvalidArgument,
     );
   }
-  const place = await placeOf(scope, { resource, id: asked.resourceId }).catch(() => undefined);
+  const place = await unlessRefused(placeOf(scope, { resource, id: asked.resourceId }));
   if (!place) return [];
   return asked.permissions.filter((permission) => {
     const action: Action = OPERATOR_PERMISSIONS.has(permission) ? "see" : "manage";

@@ -8,6 +8,7 @@ import { placeOf, toGrant } from "../access/authorizations.ts";
 import type { Place } from "../access/caller.ts";
 import type { Callers } from "../access/callers.ts";
 import { notFound, type Scope } from "../access/scope.ts";
+import { unlessRefused } from "../access/unless_refused.ts";
 import { toAuthorization } from "./invitation_methods.ts";
 import {
   addGrant,
@@ -103,7 +104,7 @@ export function roleMethods(
       for (const { resource, id } of wanted) {
         const key = `${resource} ${id}`;
         if (places.has(key)) continue;
-        places.set(key, await placeOf(scope, { resource, id }).catch(() => undefined));
+        places.set(key, await unlessRefused(placeOf(scope, { resource, id })));
       }
       const managed = wanted.filter(({ resource, id }) => {
         const place = places.get(`${resource} ${id}`);

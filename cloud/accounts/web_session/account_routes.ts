@@ -2,6 +2,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import type { AuditLog } from "../audit/audit_log.ts";
 import { type CallRecord, runRecorded } from "../../storage/audit/call_record.ts";
+import { toCallFailure } from "../../storage/database/call_failures.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Logos } from "../branding/logos.ts";
 import type { HttpCallers } from "../access/http_callers.ts";
@@ -243,16 +244,15 @@ export function accountRoutes(options: AccountRoutesOptions): AccountRoutes {
           () => form.send(fields, origin, language),
         );
         return answer instanceof Response ? answer : html(answer, language);
-      } catch (error) {
+      } catch (thrown) {
+        const error = toCallFailure(thrown);
+        if (!(error instanceof ConnectError)) throw thrown;
         const page = await form.page(fields("token"), origin, returnPath(fields("return_to")));
-        return html(
-          { ...page, problem: failureText(ConnectError.from(error)) },
-          language,
-          statusOf(error),
-        );
+        return html({ ...page, problem: failureText(error) }, language, statusOf(error));
       }
-    } catch (error) {
-      if (!(error instanceof ConnectError)) throw error;
+    } catch (thrown) {
+      const error = toCallFailure(thrown);
+      if (!(error instanceof ConnectError)) throw thrown;
       return html(
         {
           title: pageTexts.didNotWork,

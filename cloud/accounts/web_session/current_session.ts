@@ -1,5 +1,6 @@
 import type { Identity } from "../../../shared/cloud/auth/identity.ts";
 import { SECRET_CLAIM } from "../access/claims.ts";
+import { unlessRefused } from "../access/unless_refused.ts";
 import type { SessionRow, Sessions } from "../sessions/sessions.ts";
 import type { HeaderOf, SessionCookie } from "./cookies.ts";
 
@@ -23,7 +24,7 @@ export class CurrentSession {
   async of(header: HeaderOf): Promise<SessionOf | undefined> {
     const token = this.options.cookie.token(header);
     if (token === undefined) return undefined;
-    const identity = await this.options.verifyToken(token).catch(() => undefined);
+    const identity = await unlessRefused(this.options.verifyToken(token));
     if (identity?.credentialType !== "session") return undefined;
     return { userId: identity.entity, sessionId: identity.claims[SECRET_CLAIM] ?? "" };
   }

@@ -1,4 +1,4 @@
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { Hono } from "hono";
 import {
   type AttemptLimiter,
@@ -80,6 +80,13 @@ export interface RoutesOptions {
   readonly callFailure: (error: unknown) => unknown;
   readonly log: Logger;
 }
+
+/** Of errors that their callers can do something about. */
+const STATUS: Readonly<Partial<Record<Code, 400 | 503>>> = {
+  [Code.InvalidArgument]: 400,
+  [Code.ResourceExhausted]: 503,
+  [Code.Unavailable]: 503,
+};
 
 /** Everything the cloud serves that is no RPC: the console, its health, credentials files. */
 export function createRoutes(
@@ -213,8 +220,9 @@ export function createRoutes(
       error: String(error),
     });
     const failure = options.callFailure(error);
-    if (failure !== error && failure instanceof ConnectError) {
-      return context.json({ error: failure.rawMessage }, 503);
+    const status = failure instanceof ConnectError ? STATUS[failure.code] : undefined;
+    if (failure instanceof ConnectError && status) {
+      return context.json({ error: failure.rawMessage }, status);
     }
     return context.json({ error: `internal error; the log has it under ${id}` }, 500);
   });
