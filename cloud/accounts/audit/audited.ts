@@ -4,6 +4,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { RpcRouter, type ServiceOptions } from "../../../shared/rpc/server/router.ts";
 import { type CallRecord, insertRecord, runRecorded } from "../../storage/audit/call_record.ts";
+import { toCallFailure } from "../../storage/database/call_failures.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { originOf } from "../sessions/person_calls.ts";
 
@@ -86,7 +87,9 @@ export class AuditedRouter extends RpcRouter {
       const answer = await runRecorded(record, () => handler(request, context));
       // Nobody was found out to have made it: nothing was done.
       if (!record.isWritten && record.actor !== "" && !MAKES.has(method.name)) {
-        await insertRecord(record).execute(this.deps.queries);
+        await insertRecord(record).execute(this.deps.queries).catch((error) => {
+          throw toCallFailure(error);
+        });
       }
       return answer;
     };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { DescService } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import { AgentService } from "../../../shared/gen/machine/cloud/v1/releases_pb.ts";
 import { ConfigurationService } from "../../../shared/gen/machine/cloud/v1/configuration_pb.ts";
 import { AuditService } from "../../../shared/gen/machine/cloud/v1/accounts_pb.ts";
@@ -12,6 +12,7 @@ import { systemClock } from "../../../shared/base/time/clock.ts";
 import { createInProcessTransport } from "../../../shared/rpc/server/in_process.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import { currentRecord } from "../../storage/audit/call_record.ts";
+import { DatabaseUnreachableError } from "../../storage/database/postgres_failures.ts";
 import { apiKey, TestCloud } from "../../serve/cloud_testing.ts";
 import { AuditedRouter, isRecorded } from "./audited.ts";
 
@@ -67,6 +68,21 @@ Deno.test("the audit log has calls of a service that is made with its first call
   await client.testTrigger({});
   assert.deepEqual(actions, Array(2).fill("machine.cloud.v1.TriggerService/TestTrigger"));
   assert.equal(made, 1);
+});
+
+Deno.test("a call that cannot be recorded as the database is away can be repeated", async () => {
+  const away = () => {
+    throw new DatabaseUnreachableError("connection terminated");
+  };
+  const queries = { getExecutor: away } as unknown as Queries;
+  const router = new AuditedRouter({ queries, clock: systemClock }).service(TriggerService, {
+    testTrigger: () => {
+      Object.assign(currentRecord() ?? {}, { actor: "key" });
+      return {};
+    },
+  });
+  const client = createClient(TriggerService, createInProcessTransport(router));
+  await assert.rejects(client.testTrigger({}), { code: Code.Unavailable });
 });
 
 Deno.test("the audit log has a read that makes the key of a machine, once", async () => {
