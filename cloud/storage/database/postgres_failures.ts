@@ -26,20 +26,27 @@ export function postgresCode(error: unknown): string | undefined {
 }
 
 /**
- * The server stops, starts, crashed, has failed, lets nobody in, or lost its database or connection;
- * whether it had saved something is not known. XX000 is also what a standby says when it is asked to
- * number a transaction.
+ * The server stops, starts, crashed, cannot read its files, lets nobody in, or lost its database or
+ * connection; whether it had saved something is not known.
  */
-const AWAY = /^(08|28|3D|57P|58|XX)/;
+const AWAY = /^(08|28|3D|57P|58)/;
 /** Out of connections or memory, in conflict with others, too slow, or in no state for it. */
 const BUSY = /^(25P|40|53|55|57)/;
+
+/**
+ * What a standby says when it is asked to number a transaction, in English everywhere. Others of
+ * XX000 are faults of the server, and XX001 and XX002 damage: those are no better the next time.
+ */
+function isOfStandby(error: unknown): boolean {
+  return postgresCode(error) === "XX000" && /during recovery/.test((error as Error).message);
+}
 
 /** What a caller sees when PostgreSQL refuses; undefined when that is for others to say. */
 export function postgresCallFailure(error: unknown): ConnectError | undefined {
   const failure = (message: string, code: Code) =>
     new ConnectError(message, code, undefined, undefined, error);
   const code = postgresCode(error);
-  if (error instanceof DatabaseUnreachableError || AWAY.test(code ?? "")) {
+  if (error instanceof DatabaseUnreachableError || AWAY.test(code ?? "") || isOfStandby(error)) {
     return failure("the cloud's database cannot be reached. Try again", Code.Unavailable);
   }
   if (error instanceof LeadershipLostError) {

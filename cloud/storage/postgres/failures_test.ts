@@ -9,14 +9,14 @@ const OF_SERVER: readonly (readonly [Code | undefined, readonly string[]])[] = [
   [Code.Unavailable, ["08000", "08001", "08003", "08004", "08006", "08P01"]],
   [Code.Unavailable, ["28000", "28P01", "3D000"]],
   [Code.Unavailable, ["57P01", "57P02", "57P03", "57P04", "57P05"]],
-  [Code.Unavailable, ["58000", "58030", "58P01", "XX000", "XX001", "XX002"]],
+  [Code.Unavailable, ["58000", "58030", "58P01"]],
   // Read-only as a standby is; conflicts; connections and memory; its state; locks and time.
   [Code.Unavailable, ["25006", "25P02", "25P03", "40001", "40003", "40P01"]],
   [Code.Unavailable, ["53000", "53200", "53300", "53400"]],
   [Code.Unavailable, ["55000", "55006", "55P03", "57000", "57014"]],
   [Code.ResourceExhausted, ["53100"]],
   [Code.InvalidArgument, ["22021", "22P05"]],
-  [undefined, ["22003", "23505", "23503", "42601", "42P01", "P0001"]],
+  [undefined, ["22003", "23505", "23503", "42601", "42P01", "P0001", "XX000", "XX001", "XX002"]],
 ];
 
 /** What the library or the system says where the server says nothing. */
@@ -47,7 +47,9 @@ Deno.test("callers repeat what a server that stops, died or was demoted refused"
       if (expected === undefined) assert.equal(seen, error);
     }
   }
-  for (const error of OF_CONNECTION) {
+  const text = "cannot assign TransactionIds during recovery";
+  const ofStandby = Object.assign(new Error(text), { severity: "ERROR", code: "XX000" });
+  for (const error of [...OF_CONNECTION, ofStandby]) {
     const seen = toCallFailure(statementFailure(error));
     assert.ok(seen instanceof ConnectError, error.message);
     assert.equal(seen.code, Code.Unavailable, error.message);
