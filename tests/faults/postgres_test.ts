@@ -236,6 +236,7 @@ Deno.test({
     await cloud.saves();
     const codes = new Set<Code>();
     const over = new AbortController();
+    using _end = { [Symbol.dispose]: () => over.abort() };
     const repeat = async (work: () => Promise<ConnectError | undefined>) => {
       while (!over.signal.aborted) {
         const refused = await work();
