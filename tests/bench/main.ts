@@ -69,7 +69,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
 };
 
 /** They fill files of SQLite themselves, or have a PostgreSQL of their own. */
-const WITHOUT_POSTGRES = new Set(["archive", "backup", "fragments", "logquery", "nodes"]);
+const WITHOUT_POSTGRES = new Set(["archive", "backup", "logquery", "nodes"]);
 
 const HELP = `make bench [ARGS="NAME…"]
 
