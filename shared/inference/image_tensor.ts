@@ -47,8 +47,10 @@ export function imageTensor(
     const less = mean?.[from] ?? 0;
     const by = isOfBytes ? 1 : deviation?.[from] ?? (mean ? 1 : 255);
     const [start, step] = channelsFirst ? [colour * area, 1] : [colour, 3];
+    // A division for each value of a byte is less than one for each pixel.
+    const numbers = Float64Array.from({ length: 256 }, (_, value) => (value - less) / by);
     for (let pixel = 0; pixel < area; pixel++) {
-      values[start + pixel * step] = ((rgb[pixel * 3 + from] ?? 0) - less) / by;
+      values[start + pixel * step] = numbers[rgb[pixel * 3 + from]!]!;
     }
   }
   return values;
