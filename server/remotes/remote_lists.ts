@@ -6,7 +6,12 @@ import { fullName } from "../resources/graph/name.ts";
 import { steadyText } from "../resources/graph/steady_text.ts";
 import { MACHINES_HEADER } from "../serving/apis/robot.ts";
 import type { RemoteLink } from "./remote_link.ts";
-import { type RemoteListing, remoteListing, type RemoteResource } from "./remote_names.ts";
+import {
+  LONGEST_HEADER,
+  type RemoteListing,
+  remoteListing,
+  type RemoteResource,
+} from "./remote_names.ts";
 
 /** A remote that takes longer is lost. Milliseconds. */
 const ANSWER_MS = 2_000;
@@ -14,8 +19,6 @@ const ANSWER_MS = 2_000;
 const STATUS_EVERY = 5;
 /** Longest reason that is taken over, in characters. */
 const LONGEST_REASON = 1_000;
-/** Longest {@link MACHINES_HEADER} that is read, in characters. */
-const LONGEST_HEADER = 8_192;
 
 /** A resource of a remote, with why it is not ready there; undefined for one that is. */
 export interface ListedResource extends RemoteResource {

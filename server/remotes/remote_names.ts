@@ -12,6 +12,8 @@ const LONGEST_NAME = 400;
 
 /** Entries of the metadata about machines; machines beyond are not named. */
 const MOST_MACHINES = 64;
+/** Longest metadata about machines, in characters. */
+export const LONGEST_HEADER = 8_192;
 
 /** A resource of a remote. */
 export interface RemoteResource {
@@ -30,7 +32,11 @@ export interface RemoteListing {
   readonly notes: readonly string[];
   /** The remote is this machine itself. */
   readonly isSelf: boolean;
-  /** Ids of the machines behind this remote, by their path from here: `r`, `r:s`. */
+  /**
+   * Ids of the machines behind this remote, by their path from here: `r`, `r:s`. Without this
+   * machine and those behind it: paths would become longer with each list that machines of a circle
+   * ask of one another.
+   */
   readonly machines: ReadonlyMap<string, string>;
 }
 
@@ -48,11 +54,9 @@ export function remoteListing(
   names: readonly Pick<ResourceName, "namespace" | "type" | "subtype" | "name">[],
   { remote, prefix, ownId, machines: header }: ListingOptions,
 ): RemoteListing {
-  const machines = machinesBehind(remote, header);
-  const notes: string[] = [];
-  if (machines.get(remote) === ownId) return { resources: [], notes, isSelf: true, machines };
-  const circles = [...machines].filter(([, id]) => id === ownId).map(([path]) => path);
-  for (const path of circles) notes.push(`${path} is this machine itself; it is left out`);
+  const { machines, circles } = machinesBehind(remote, header, ownId);
+  const notes = circles.map((path) => `${path} is this machine itself; it is left out`);
+  if (circles.includes(remote)) return { resources: [], notes: [], isSelf: true, machines };
   const found = new Map<string, RemoteResource>();
   let odd = 0;
   let tooMany = 0;
@@ -63,7 +67,7 @@ export function remoteListing(
       path.length >= MOST_HOPS || /[/+\p{Cc}]/u.test(name) ||
       api.length > LONGEST_NAME || /[/+\s\p{Cc}]/u.test(api);
     const ours = formatShortName({ remote, name: prefixed(prefix, name) });
-    if (circles.some((circle) => `${remote}:${name}`.startsWith(`${circle}:`))) continue;
+    if (isBehind(circles, `${remote}:${name}`)) continue;
     if (isOdd) odd++;
     else if (found.has(fullName(api, ours))) continue;
     else if (found.size >= MOST_RESOURCES) tooMany++;
@@ -93,9 +97,12 @@ export function machinesHeader(
   remotes: Iterable<ReadonlyMap<string, string>>,
 ): string {
   const entries = [ownId];
+  let length = ownId.length;
   for (const machines of remotes) {
     for (const [path, id] of machines) {
-      if (entries.length < MOST_MACHINES) entries.push(`${path}=${id}`);
+      const entry = `${path}=${id}`;
+      length += entry.length + 1;
+      if (entries.length < MOST_MACHINES && length <= LONGEST_HEADER) entries.push(entry);
     }
   }
   return entries.join(",");
@@ -103,13 +110,22 @@ export function machinesHeader(
 
 const ENTRY = /^([\w:-]{1,400})=([\w-]{1,64})$/;
 
-function machinesBehind(remote: string, header: string): Map<string, string> {
+/** The machines of a header, and the paths at which this machine itself is. */
+function machinesBehind(remote: string, header: string, ownId: string) {
   const [id = "", ...entries] = header.split(",", MOST_MACHINES);
-  const machines = new Map<string, string>();
-  if (id !== "") machines.set(remote, id);
+  const all = new Map<string, string>();
+  if (id !== "") all.set(remote, id);
   for (const entry of entries) {
     const [, path, behind] = ENTRY.exec(entry) ?? [];
-    if (path && behind) machines.set(`${remote}:${path}`, behind);
+    if (path && behind) all.set(`${remote}:${path}`, behind);
   }
-  return machines;
+  const own = [...all].filter(([, id]) => id === ownId).map(([path]) => path);
+  return {
+    machines: new Map([...all].filter(([path]) => !own.includes(path) && !isBehind(own, path))),
+    circles: own.filter((path) => !isBehind(own, path)),
+  };
+}
+
+function isBehind(paths: readonly string[], path: string): boolean {
+  return paths.some((other) => path.startsWith(`${other}:`));
 }

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { machinesHeader, MOST_RESOURCES, prefixed, remoteListing } from "./remote_names.ts";
+import {
+  LONGEST_HEADER,
+  machinesHeader,
+  MOST_RESOURCES,
+  prefixed,
+  remoteListing,
+} from "./remote_names.ts";
 
 const sensor = (name: string) => ({
   namespace: "rdk",
@@ -71,6 +77,32 @@ Deno.test("machinesHeader() names this machine, and those behind it as they name
   assert.equal(machinesHeader("me", [machines]), "me,r=them,r:s=third");
   const many = new Map(Array.from({ length: 1_000 }, (_, at) => [`r${at}`, "x"]));
   assert.equal(machinesHeader("me", [many]).split(",").length, 64);
+});
+
+Deno.test("machines of a circle name one another once, however often they ask", () => {
+  const ids = ["a", "b", "c"];
+  // Each has the next as a remote, twice.
+  const headers = new Map(ids.map((id) => [id, id]));
+  const rounds = Array.from({ length: 5 }, () => {
+    for (const [at, ownId] of ids.entries()) {
+      const machines = headers.get(ids[(at + 1) % ids.length]!)!;
+      const behind = ["r", "again"].map((remote) => {
+        const found = remoteListing([], { ...options, remote, ownId, machines });
+        assert.ok(found.notes.length <= 4, found.notes.join());
+        return found.machines;
+      });
+      headers.set(ownId, machinesHeader(ownId, behind));
+    }
+    return [...headers.values()].join(" ");
+  });
+  assert.equal(rounds.at(-1), rounds.at(-2));
+  assert.equal(headers.get("a")!.split(",").length, 1 + 2 + 4);
+});
+
+Deno.test("machinesHeader() is as long as is read", () => {
+  const long = new Map(Array.from({ length: 60 }, (_, at) => [`${at}`.padStart(300, "r"), "x"]));
+  const header = machinesHeader("me", [long]);
+  assert.ok(header.length > 7_000 && header.length <= LONGEST_HEADER, `${header.length}`);
 });
 
 Deno.test("prefixed() puts the prefix before the name itself", () => {
