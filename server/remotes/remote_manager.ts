@@ -11,10 +11,11 @@ import { forwardedResource } from "../modules/forwarding/forwarded_resource.ts";
 import { fullName } from "../resources/graph/name.ts";
 import type { RemoteFacts, RemotesFacts, ResourceSpec } from "../resources/graph/target.ts";
 import type { RemoteSnapshot } from "../config/status/machine_status.ts";
+import { ASKING_HEADER } from "../serving/apis/robot.ts";
 import { framesHere } from "./remote_frames.ts";
 import type { RemoteLink } from "./remote_link.ts";
 import type { ListedResource } from "./remote_lists.ts";
-import { machinesHeader } from "./remote_names.ts";
+import { machinesHeader, MOST_HOPS } from "./remote_names.ts";
 import { type RemoteSettings, remoteSettings } from "./remote_settings.ts";
 import type { KnownApis } from "./remote_apis.ts";
 import { type RemoteState, RemoteSupervisor } from "./remote_supervisor.ts";
@@ -84,14 +85,29 @@ export class RemoteManager {
     return machinesHeader(this.options.ownId, behind);
   }
 
-  /** The frames of a remote, by their names here. @throws when it does not answer */
-  async frames(remote: string, signal: AbortSignal): Promise<FrameSystemConfig[]> {
+  /**
+   * The frames of a remote, by their names here.
+   *
+   * @param asking ids of the machines for which this one asks.
+   * @throws when it does not answer, or is one of those.
+   */
+  async frames(
+    remote: string,
+    signal: AbortSignal,
+    asking: readonly string[],
+  ): Promise<FrameSystemConfig[]> {
     const { settings, supervisor } = this.#entries.get(remote) ?? {};
     if (!settings || supervisor?.state.kind !== "connected") {
       throw new Error("the remote is not connected");
     }
-    const robot = createClient(RobotService, supervisor.state.link.channel.transport);
-    const { frameSystemConfigs } = await robot.frameSystemConfig({}, { signal });
+    const { list, link } = supervisor.state;
+    const id = list.machines.get(remote);
+    if (asking.length >= MOST_HOPS || (id !== undefined && asking.includes(id))) {
+      throw new Error("it would ask itself");
+    }
+    const robot = createClient(RobotService, link.channel.transport);
+    const headers = { [ASKING_HEADER]: [...asking, this.options.ownId].join(",") };
+    const { frameSystemConfigs } = await robot.frameSystemConfig({}, { signal, headers });
     return framesHere(frameSystemConfigs, settings);
   }
 

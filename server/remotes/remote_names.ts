@@ -6,7 +6,7 @@ import { fullName } from "../resources/graph/name.ts";
 /** More resources of one remote are left out: each costs memory here. */
 export const MOST_RESOURCES = 2_000;
 /** Machines behind one another; more are a circle of machines that do not say who they are. */
-const MOST_HOPS = 5;
+export const MOST_HOPS = 5;
 /** Longest name, and longest API, that is taken over, in characters. */
 const LONGEST_NAME = 400;
 

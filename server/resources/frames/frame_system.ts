@@ -51,8 +51,11 @@ export interface RemoteFrames {
   /** Name of its world here. */
   readonly world: string;
   readonly frame: Frame;
-  /** Its frames by the names that they have here; throws when it does not answer. */
-  ask(signal: AbortSignal): Promise<readonly FrameSystemConfig[]>;
+  /**
+   * Its frames by the names that they have here; throws when it does not answer, or is one of those
+   * that ask.
+   */
+  ask(signal: AbortSignal, asking: readonly string[]): Promise<readonly FrameSystemConfig[]>;
 }
 
 export interface FrameSystemOptions {
@@ -102,9 +105,15 @@ export class FrameSystem {
 
   /**
    * The answer to FrameSystemConfig. Parts that do not answer are reported without their joints.
+   *
+   * @param asking ids of the machines for which it is; their frames are left out.
    */
-  async config(supplemental: readonly Transform[], signal: AbortSignal) {
-    const parts = await this.#with(supplemental, signal);
+  async config(
+    supplemental: readonly Transform[],
+    signal: AbortSignal,
+    asking: readonly string[] = [],
+  ) {
+    const parts = await this.#with(supplemental, signal, asking);
     return {
       frameSystemConfigs: await Promise.all(parts.map(async (part) => ({
         frame: frameMessage(part),
@@ -162,8 +171,9 @@ export class FrameSystem {
   async #with(
     supplemental: readonly Transform[],
     signal: AbortSignal,
+    asking: readonly string[] = [],
   ): Promise<readonly DescribedPart[]> {
-    const own = this.#remotes.length === 0 ? this.#parts : await this.#withRemotes(signal);
+    const own = this.#remotes.length === 0 ? this.#parts : await this.#withRemotes(signal, asking);
     if (supplemental.length === 0) return own;
     const { parts, problems } = frameTree([...own, ...supplemental.map(describedPart)]);
     if (problems.length > 0) {
@@ -173,11 +183,14 @@ export class FrameSystem {
   }
 
   /** A remote that does not answer is left out, with all that stands in it. */
-  async #withRemotes(signal: AbortSignal): Promise<readonly DescribedPart[]> {
+  async #withRemotes(
+    signal: AbortSignal,
+    asking: readonly string[],
+  ): Promise<readonly DescribedPart[]> {
     const { clock, log } = this.options;
     const found = await Promise.all(this.#remotes.map(async (remote) => {
       try {
-        const configs = await withDeadline((signal) => remote.ask(signal), {
+        const configs = await withDeadline((signal) => remote.ask(signal, asking), {
           ...{ clock, deadlineMs: PART_DEADLINE_MS, what: "its answer", signal },
         });
         const parts = configs.slice(0, MOST_REMOTE_PARTS).flatMap((one) => this.#remotePart(one));

@@ -97,7 +97,7 @@ export class MachineParts {
         ? [{
           world: remoteWorld(name),
           frame,
-          ask: async (signal) => await this.#remotes?.frames(name, signal) ?? [],
+          ask: async (signal, asking) => await this.#remotes?.frames(name, signal, asking) ?? [],
         }]
         : []
     );

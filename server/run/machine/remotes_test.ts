@@ -94,17 +94,18 @@ Deno.test("a remote's resources are there, are called, stream, go and come back"
 
 Deno.test("remotes have remotes, and a circle of machines ends", async () => {
   const [portA, portC] = [freePort(), freePort()];
-  const remote = (name: string, port: number) => ({ name, address: `127.0.0.1:${port}` });
+  const frame = { parent: "world" };
+  const remote = (name: string, port: number) => ({ name, address: `127.0.0.1:${port}`, frame });
   await using b = await TestMachine.start({
-    components: [fake("sensor", "of-b")],
+    components: [fake("sensor", "of-b", {}, { frame })],
     remotes: [remote("c", portC), remote("a", portA)],
   });
   await using a = await TestMachine.start({
-    components: [fake("sensor", "of-a")],
+    components: [fake("sensor", "of-a", {}, { frame })],
     remotes: [{ ...remote("b", b.port), prefix: "x-" }, remote("me", portA)],
   }, { port: portA });
   await using c = await TestMachine.start({
-    components: [fake("sensor", "of-c", { readings: { n: 3 } })],
+    components: [fake("sensor", "of-c", { readings: { n: 3 } }, { frame })],
     remotes: [remote("b", b.port)],
   }, { port: portC });
 
@@ -125,6 +126,10 @@ Deno.test("remotes have remotes, and a circle of machines ends", async () => {
     return true;
   }, { deadlineMs: 60_000, everyMs: 100 });
   assert.match(a.log.text(), /b:a is this machine itself; it is left out/);
+  const { frameSystemConfigs } = await a.robot.frameSystemConfig({});
+  assert.deepEqual(frameSystemConfigs.map(({ frame }) => frame?.referenceFrame).toSorted(), [
+    ...["b:c:x-of-c", "b:x-c_world", "b:x-of-b", "b_world", "of-a"],
+  ]);
 });
 
 Deno.test("a remote that is wrong is in status with what to do, and the rest runs", async () => {

@@ -28,6 +28,11 @@ const API_VERSION = "v0.1.601";
 
 /** Response metadata of ResourceNames: which machine answers, and which stand behind it. */
 export const MACHINES_HEADER = "machine-remotes";
+/** Request metadata of FrameSystemConfig: ids of the machines that ask, one for the other. */
+export const ASKING_HEADER = "machine-asking";
+
+/** Machines of {@link ASKING_HEADER} that are read. */
+const MOST_ASKING = 16;
 
 /** What RobotService asks of the modules. */
 export interface RobotModules {
@@ -196,8 +201,10 @@ export function createRobotService(
 
     listTunnels: () => tunnels.list(),
 
-    frameSystemConfig: ({ supplementalTransforms }, { signal }) =>
-      frames.config(supplementalTransforms, signal),
+    frameSystemConfig({ supplementalTransforms }, { signal, requestHeader }) {
+      const asking = requestHeader.get(ASKING_HEADER)?.split(",", MOST_ASKING) ?? [];
+      return frames.config(supplementalTransforms, signal, asking);
+    },
 
     getPose: (request, { signal }) => frames.pose(request, signal),
 
