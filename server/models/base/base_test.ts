@@ -70,7 +70,17 @@ Deno.test("setVelocity() and setPower() drive until stop(); close() stops, too",
   });
   await base.stop();
   assert.deepEqual(powers(parts), [0, 0]);
-  await assert.rejects(base.moveStraight({ distanceMm: 5n, mmPerSec: 0 }, call), /name a speed/);
+  for (
+    const standing of [
+      () => base.moveStraight({ distanceMm: 5n, mmPerSec: 0 }, call),
+      () => base.moveStraight({ distanceMm: 0n, mmPerSec: 5 }, call),
+      () => base.spin({ angleDeg: 5, degsPerSec: 0 }, call),
+    ]
+  ) {
+    await base.setPower({ linear: { y: 1 } });
+    await standing();
+    assert.deepEqual(powers(parts), [0, 0]);
+  }
   await assert.rejects(base.setPower({ linear: { y: NaN } }), /linear.y is NaN/);
   await base.setPower({ linear: { y: 0.5 } });
   await base.close();

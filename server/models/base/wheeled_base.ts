@@ -49,8 +49,8 @@ export class WheeledBase implements Driver<typeof BaseService> {
   ) {
     const { wheel_circumference_mm: around } = this.options.attributes;
     const turns = Number(distanceMm) / around;
-    if (turns === 0) return await this.#stopped();
-    const rpm = moving(mmPerSec, "mm_per_sec") / around * 60;
+    const rpm = finite(mmPerSec, "mm_per_sec") / around * 60;
+    if (turns === 0 || rpm === 0) return await this.#stopped();
     await this.#goFor({ left: turns, right: turns }, rpm, call);
     return {};
   }
@@ -59,10 +59,9 @@ export class WheeledBase implements Driver<typeof BaseService> {
     { angleDeg, degsPerSec }: { angleDeg: number; degsPerSec: number },
     call: CallContext,
   ) {
-    finite(angleDeg, "angle_deg");
-    if (angleDeg === 0) return await this.#stopped();
-    const turns = this.#turnsOf(angleDeg);
-    const rpm = this.#turnsOf(moving(degsPerSec, "degs_per_sec")) * 60;
+    const turns = this.#turnsOf(finite(angleDeg, "angle_deg"));
+    const rpm = this.#turnsOf(finite(degsPerSec, "degs_per_sec")) * 60;
+    if (turns === 0 || rpm === 0) return await this.#stopped();
     await this.#goFor({ left: -turns, right: turns }, rpm, call);
     return {};
   }
@@ -186,9 +185,4 @@ export function mixed(forward: number, turn: number): Sides {
 
 function component(vector: Vector | undefined, axis: "y" | "z"): number {
   return finite(vector?.[axis] ?? 0, axis === "y" ? "linear.y" : "angular.z");
-}
-
-function moving(speed: number, field: string): number {
-  if (Number.isFinite(speed) && speed !== 0) return speed;
-  throw new ConnectError(`${field} is ${speed}; name a speed`, Code.InvalidArgument);
 }
