@@ -26,7 +26,7 @@ export class Clone {
     const folder = await Deno.makeTempDir({ dir: join(ROOT, ".tools"), prefix: "clone-" });
     const clone = new Clone(folder);
     try {
-      await must("git", ["clone", "--quiet", "--no-tags", ROOT, folder]);
+      await must("git", ["clone", "--quiet", ROOT, folder]);
       for (const [name, value] of Object.entries(GIT_SETTINGS)) {
         await clone.git("config", name, value);
       }

@@ -53,7 +53,7 @@ async function writeDown(clone: Clone): Promise<void> {
   await edit("deno.json", (text) => text.replace(/"version": "[^"]+"/, `"version": "${VERSION}"`));
   await edit(
     "CHANGELOG.md",
-    (text) => text.replace("## [Unreleased]", `## [${VERSION}] - 2026-01-31\n\n- Wheels.\n\n$&`),
+    (text) => text.replace(/^## \[/m, `## [${VERSION}] - 2026-01-31\n\n- Wheels.\n\n$&`),
   );
   await clone.git("commit", "--quiet", "--all", "-m", "a version");
 }
