@@ -1,6 +1,7 @@
 /** The manifests in deploy/ by the published schemas of Kubernetes, and by Helm where it is there. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import project from "../../deno.json" with { type: "json" };
 import { AddressList } from "../../shared/rpc/server/address_list.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
@@ -69,6 +70,14 @@ Deno.test("the manifest keeps a cloud of several pods served", async () => {
   has("PodDisruptionBudget", /component: node/);
   has("NetworkPolicy", /policyTypes: \[Ingress\]/);
   has("Service", /component: node/);
+});
+
+Deno.test("chart and manifest name the image of this version", async () => {
+  const chart = await Deno.readTextFile(join(CHART, "Chart.yaml"));
+  assert.equal(/^appVersion: (.+)$/m.exec(chart)?.[1], project.version);
+  const text = await Deno.readTextFile(MANIFEST);
+  const images = [...text.matchAll(/image: \S+:(\S+)$/gm)].map(([, version]) => version);
+  assert.deepEqual(images, [project.version, project.version]);
 });
 
 Deno.test("the address of the balancer in cluster.yaml is given to no other container", async () => {
