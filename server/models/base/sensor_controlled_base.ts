@@ -1,10 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.ts";
 import type { MovementSensorService } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import type { Used } from "../drivers/dependency.ts";
 import { finite, Motion } from "../drivers/motion.ts";
@@ -158,7 +158,7 @@ export class SensorControlledBase implements Driver<typeof BaseService> {
       (signal) => this.#keep({ linear: linear / 1_000, angular }, signal),
       () => this.options.base.stop(),
       (error) => {
-        this.#problem = toError(error).message;
+        this.#problem = reasonOf(error);
         this.options.log.error(`the base was stopped: ${this.#problem}`, {
           event: "motion_stopped",
         });

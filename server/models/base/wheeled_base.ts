@@ -1,9 +1,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.ts";
 import type { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import type { Used } from "../drivers/dependency.ts";
 import { finite, Motion } from "../drivers/motion.ts";
@@ -165,9 +165,7 @@ export class WheeledBase implements Driver<typeof BaseService> {
     const motors = this.#motors;
     const results = await Promise.allSettled(motors.map((motor) => motor.stop()));
     const problems = results.flatMap((result, index) =>
-      result.status === "rejected"
-        ? [`${motors[index]!.name}: ${toError(result.reason).message}`]
-        : []
+      result.status === "rejected" ? [`${motors[index]!.name}: ${reasonOf(result.reason)}`] : []
     );
     if (problems.length > 0) {
       throw new ConnectError(`motors did not stop: ${problems.join("; ")}`, Code.Internal);

@@ -1,6 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.ts";
 import type { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
@@ -8,6 +7,7 @@ import type { MovementSensorService } from "../../../shared/gen/viam/component/m
 import type { Logger } from "../../../shared/log/logger.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { Used } from "../drivers/dependency.ts";
 
 type Motor = Used<typeof MotorService>;
@@ -155,7 +155,7 @@ export class WheeledOdometry implements Driver<typeof MovementSensorService> {
       this.#problem = undefined;
     };
     const onFailure = (error: unknown) => {
-      const problem = toError(error).message;
+      const problem = reasonOf(error);
       if (problem !== this.#problem) {
         log.warn(`the wheels cannot be read: ${problem}`, { event: "device_failed" });
       }

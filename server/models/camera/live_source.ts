@@ -110,7 +110,8 @@ export class LiveSource {
       } catch (error) {
         if (signal.aborted) return;
         const problem = `${shown}: ${streamProblem(toError(error).message, secrets)}`;
-        if (problem !== this.#problem) {
+        // Before its first frame the camera is being built, and the log has why it cannot be.
+        if (problem !== this.#problem && this.#frames > 0) {
           log.warn("the camera gives no frames", { event: "video_failed", problem });
         }
         this.#problem = problem;

@@ -1,5 +1,4 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { BoardService } from "../../../shared/gen/viam/component/board/v1/board_pb.ts";
@@ -9,8 +8,12 @@ import {
 } from "../../../shared/gen/viam/component/encoder/v1/encoder_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { Used } from "../drivers/dependency.ts";
 import type { Level } from "./quadrature.ts";
+
+/** A stream of edges that has lasted so long is one, also when the encoder does not turn. */
+const STEADY_MS = 1_000;
 
 export interface BoardEncoderOptions {
   readonly board: Used<typeof BoardService>;
@@ -65,6 +68,11 @@ export class BoardEncoder implements Driver<typeof EncoderService> {
     return { ticksCountSupported: true, angleDegreesSupported: false };
   }
 
+  /** Why it has no edges. */
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
   getStatus() {
     return {
       position: Math.trunc(this.#ticks),
@@ -83,11 +91,15 @@ export class BoardEncoder implements Driver<typeof EncoderService> {
     const { signal } = this.#ending;
     const backoff = new Backoff({ minMs: 200, maxMs: 10_000 });
     while (!signal.aborted) {
+      const well = () => {
+        this.#problem = undefined;
+        backoff.reset();
+      };
+      const steady = clock.setTimer(STEADY_MS, well);
       try {
         const edges = board.stream("streamTicks", { pinNames: [...pins] }, signal);
         for await (const edge of edges) {
-          this.#problem = undefined;
-          backoff.reset();
+          well();
           const level = { pinName: edge.pinName ?? "", high: edge.high ?? false };
           this.#ticks += this.options.count?.(level) ?? this.#direction;
         }
@@ -95,10 +107,15 @@ export class BoardEncoder implements Driver<typeof EncoderService> {
         throw new Error("it ended the stream of its edges");
       } catch (error) {
         if (signal.aborted) return;
-        this.#problem = `board ${board.name}: ${toError(error).message}`;
-        log.warn(`the encoder has no edges; ${this.#problem}`, { event: "device_failed" });
-        await clock.sleep(backoff.next(), signal).catch(() => {});
+        const problem = `board ${board.name}: ${reasonOf(error)}`;
+        if (problem !== this.#problem) {
+          log.warn(`the encoder has no edges; ${problem}`, { event: "device_failed" });
+        }
+        this.#problem = problem;
+      } finally {
+        steady.cancel();
       }
+      await clock.sleep(backoff.next(), signal).catch(() => {});
     }
   }
 }

@@ -1,3 +1,4 @@
+import { Code, ConnectError } from "@connectrpc/connect";
 import assert from "node:assert/strict";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
@@ -5,7 +6,8 @@ import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { linuxBoardModel } from "../board/board_model.ts";
 import { EmulatedKernel } from "../kernel/emulated_kernel.ts";
 import { construct, testEnvironment } from "../testing.ts";
-import type { Resource } from "../../resources/graph/resource.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
+import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { BoardEncoder } from "./board_encoder.ts";
 import { incrementalEncoderModel, singleEncoderModel } from "./encoder_models.ts";
 
@@ -73,4 +75,27 @@ Deno.test("an encoder on an interrupt that is not there says so", async () => {
   await encoder.close();
   assert.equal(clock.pendingTimers, 0);
   await board.close!();
+});
+
+Deno.test("an encoder without edges says why, once, until its board gives them again", async () => {
+  let failures = 3;
+  const board = {
+    async *streamTicks(_request: unknown, { signal }: CallContext) {
+      if (failures-- > 0) throw new ConnectError("there is no digital interrupt b", Code.NotFound);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      yield { pinName: "a", high: true };
+    },
+  };
+  const log = memoryLogger();
+  const encoder = await construct<BoardEncoder, unknown>(
+    incrementalEncoderModel({ clock: systemClock }),
+    { board: "board", pins: { a: "a", b: "b" } },
+    { dependencies: new Map([["rdk:component:board/board", board as Resource]]), log },
+  );
+  const problem = "board board: there is no digital interrupt b";
+  await waitFor(() => failures < 2 && encoder.problem() === problem, { deadlineMs: 60_000 });
+  await waitFor(() => failures < 0 && encoder.problem() === undefined, { deadlineMs: 60_000 });
+  assert.equal(ticks(encoder), 0);
+  assert.equal(log.text().split("no edges").length - 1, 1);
+  await encoder.close();
 });

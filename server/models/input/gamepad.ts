@@ -1,6 +1,5 @@
 /** Gamepads by the kernel's event devices, linux/input.h. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type {
   InputControllerService,
@@ -9,6 +8,7 @@ import type {
 import type { Logger } from "../../../shared/log/logger.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import type { Hardware } from "../kernel/host_hardware.ts";
 import { isKernelError, type Kernel, O_CLOEXEC, O_NONBLOCK, O_RDONLY } from "../kernel/kernel.ts";
@@ -96,7 +96,7 @@ export class Gamepad implements Driver<typeof InputControllerService> {
       try {
         await this.#follow(signal);
       } catch (error) {
-        const problem = toError(error).message;
+        const problem = reasonOf(error);
         if (problem !== this.#problem) log.warn(problem, { event: "device_failed" });
         this.#problem = problem;
         this.#events.disconnect();

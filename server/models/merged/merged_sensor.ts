@@ -9,6 +9,7 @@ import type {
 import type { Logger } from "../../../shared/log/logger.ts";
 import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import type { MergedAttributes, Quantity } from "./merged_attributes.ts";
 
@@ -161,7 +162,7 @@ async function firstAnswer<T>(
       if (answer !== undefined) return answer;
     } catch (error) {
       call.signal.throwIfAborted();
-      const problem = `${source.name}: ${toError(error).message}`;
+      const problem = `${source.name}: ${reasonOf(error)}`;
       log.debug(`${quantity}: falling back to the next sensor; ${problem}`);
       problems.push(problem);
     }

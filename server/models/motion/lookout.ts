@@ -1,7 +1,6 @@
 /** What vision services see in the way of a base that drives. */
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import {
@@ -22,6 +21,7 @@ import {
 import { ofAxisAngle } from "../../../shared/config/orientation.ts";
 import type { FrameSystem } from "../../resources/frames/frame_system.ts";
 import { aborted } from "../../resources/graph/aborted.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { type Used, useDriver } from "../drivers/dependency.ts";
 import type { Stand } from "./drive.ts";
@@ -186,7 +186,7 @@ export class Lookout {
     try {
       await pollLoop(turn, { clock, intervalMs: pollMs, firstMs: pollMs }, signal);
     } catch (error) {
-      this.#problem = new Error(`obstacles are not seen any more: ${toError(error).message}`);
+      this.#problem = new Error(`obstacles are not seen any more: ${reasonOf(error)}`);
     }
   }
 }

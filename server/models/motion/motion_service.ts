@@ -1,6 +1,5 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.ts";
 import { MovementSensorService } from "../../../shared/gen/viam/component/movementsensor/v1/movementsensor_pb.ts";
@@ -19,6 +18,7 @@ import { SLAMService } from "../../../shared/gen/viam/service/slam/v1/slam_pb.ts
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { FrameSystem } from "../../resources/frames/frame_system.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { ArmMover } from "../arm_planning/arm_mover.ts";
 import { type Used, useDriver } from "../drivers/dependency.ts";
@@ -281,8 +281,8 @@ export class MotionDriver implements Driver<typeof MotionService> {
       await base.stop();
       execution.end(SUCCEEDED);
     } catch (error) {
-      const reason = toError(error).message;
-      const failed = await base.stop().then(() => "", (stop) => `; ${toError(stop).message}`);
+      const reason = reasonOf(error);
+      const failed = await base.stop().then(() => "", (stop) => `; ${reasonOf(stop)}`);
       if (signal.aborted && failed === "") execution.end(STOPPED);
       else execution.end(FAILED, reason + failed);
       if (!signal.aborted || failed !== "") {

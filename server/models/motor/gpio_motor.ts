@@ -1,10 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { EncoderService } from "../../../shared/gen/viam/component/encoder/v1/encoder_pb.ts";
 import type { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import type { Used } from "../drivers/dependency.ts";
 import { finite, Motion } from "../drivers/motion.ts";
@@ -205,7 +205,7 @@ export class GpioMotor implements Driver<typeof MotorService> {
 
   #background(move: (signal: AbortSignal) => Promise<void>): void {
     this.#motion.start(move, () => this.#power(0), (error) => {
-      this.#problem = toError(error).message;
+      this.#problem = reasonOf(error);
       this.options.log.error(`the motor was stopped: ${this.#problem}`, {
         event: "motion_stopped",
       });
@@ -232,7 +232,7 @@ export class GpioMotor implements Driver<typeof MotorService> {
     try {
       await this.#motion.run(call, (signal) => this.#control(goal, start, signal), halt);
     } catch (error) {
-      if (!call.signal.aborted) this.#problem = toError(error).message;
+      if (!call.signal.aborted) this.#problem = reasonOf(error);
       throw error;
     }
   }

@@ -1,10 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { BoardService } from "../../../shared/gen/viam/component/board/v1/board_pb.ts";
 import type { MotorService } from "../../../shared/gen/viam/component/motor/v1/motor_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
 import type { Used } from "../drivers/dependency.ts";
 import { finite, Motion } from "../drivers/motion.ts";
@@ -143,7 +143,7 @@ export class GpioStepper implements Driver<typeof MotorService> {
       (signal) => this.#move(Math.abs(rpm), Math.sign(rpm) * Infinity, signal),
       () => this.stop(),
       (error) => {
-        this.#problem = toError(error).message;
+        this.#problem = reasonOf(error);
         this.options.log.error(`the motor was stopped: ${this.#problem}`, {
           event: "motion_stopped",
         });
@@ -156,7 +156,7 @@ export class GpioStepper implements Driver<typeof MotorService> {
     try {
       await this.#motion.run(call, (signal) => this.#move(rpm, steps, signal), () => this.stop());
     } catch (error) {
-      if (!call.signal.aborted) this.#problem = toError(error).message;
+      if (!call.signal.aborted) this.#problem = reasonOf(error);
       throw error;
     }
   }
@@ -191,7 +191,7 @@ export class GpioStepper implements Driver<typeof MotorService> {
       if (!on) this.#stuck = undefined;
     } catch (error) {
       // It may hold its position with full current.
-      if (!on) this.#stuck = toError(error).message;
+      if (!on) this.#stuck = reasonOf(error);
       throw error;
     }
   }

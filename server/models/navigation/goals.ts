@@ -2,7 +2,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type {
   GoalState,
@@ -12,6 +11,7 @@ import type {
   Waypoint,
 } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { Place } from "../motion/footprint.ts";
 import { LegError, type Legs } from "./leg.ts";
 import type { Spot } from "./kept.ts";
@@ -175,7 +175,7 @@ export class Goals {
       if (goal.stop.signal.aborted) return undefined;
       goal.error = thrown instanceof LegError
         ? { code: thrown.code, message: thrown.message }
-        : { code: OTHER, message: toError(thrown).message };
+        : { code: OTHER, message: reasonOf(thrown) };
       this.options.log.warn("a goal was not reached", {
         event: "goal_not_reached",
         reason: goal.error.message,

@@ -10,6 +10,7 @@ import type {
 } from "../../../shared/gen/viam/service/motion/v1/motion_pb.ts";
 import type { NavErrorCode } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { Used } from "../drivers/dependency.ts";
 import { geoBounds, geoObstacles, metersFrom, type Place, placeAt } from "../motion/footprint.ts";
 import { radiusOf } from "../motion/motion_service.ts";
@@ -174,7 +175,7 @@ export class Legs {
           log.warn("a base could not be stopped", {
             event: "motion_not_stopped",
             base: base.name,
-            reason: toError(stop).message,
+            reason: reasonOf(stop),
           })
         );
       }

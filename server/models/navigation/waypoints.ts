@@ -3,12 +3,12 @@
  * mode explore the base drives about.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { linkedController } from "../../../shared/base/time/linked_controller.ts";
 import type { GeoPoint } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import type { Mode } from "../../../shared/gen/viam/service/navigation/v1/navigation_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import { LegError, type Legs, NO_PATH } from "./leg.ts";
 import type { NavigationStore } from "./navigation_store.ts";
 import { degrees } from "./positions.ts";
@@ -144,7 +144,7 @@ export class Waypoints {
           await clock.sleep(IDLE_MS, signal);
           continue;
         }
-        const reason = toError(error).message;
+        const reason = reasonOf(error);
         if (reason !== this.#reason) log.warn("the base cannot drive about", { reason });
         this.#reason = reason;
         await clock.sleep(RETRY_MS, signal);
@@ -175,7 +175,7 @@ export class Waypoints {
       } catch (error) {
         signal.throwIfAborted();
         if (skip.signal.aborted) continue;
-        const reason = toError(error).message;
+        const reason = reasonOf(error);
         if (reason !== this.#reason) {
           log.warn("a waypoint is not reached", { event: "goal_not_reached", id: next.id, reason });
         }

@@ -1,9 +1,9 @@
-import { toError } from "../../../shared/base/errors/to_error.ts";
 import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { BaseService } from "../../../shared/gen/viam/component/base/v1/base_pb.ts";
 import type { InputControllerService } from "../../../shared/gen/viam/component/inputcontroller/v1/input_controller_pb.ts";
 import type { Logger } from "../../../shared/log/logger.ts";
+import { reasonOf } from "../../resources/graph/errors.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import type { Used } from "../drivers/dependency.ts";
 import { EVENT } from "../input/controls.ts";
@@ -136,7 +136,7 @@ export class RemoteControl implements Resource {
         if (!signal.aborted) throw new Error("it ended its events");
       } catch (error) {
         if (signal.aborted) return;
-        this.#problem = `${controller.name}: ${toError(error).message}`;
+        this.#problem = `${controller.name}: ${reasonOf(error)}`;
         log.warn(`the base is stopped; ${this.#problem}`, { event: "motion_stopped" });
         await this.stop().catch((error: unknown) =>
           log.error("the base did not stop", { event: "motion_not_stopped", error })
@@ -159,7 +159,7 @@ export class RemoteControl implements Resource {
         await this.#send(drive);
       }
     } catch (error) {
-      this.#problem = `${this.options.base.name}: ${toError(error).message}`;
+      this.#problem = `${this.options.base.name}: ${reasonOf(error)}`;
       this.options.log.warn(`the base was not driven; ${this.#problem}`);
     } finally {
       this.#driving = undefined;

@@ -22,6 +22,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { withDeadline } from "../../../shared/base/time/deadline.ts";
 import { driverMethod } from "../graph/driver.ts";
+import { reasonOf } from "../graph/errors.ts";
 import { fullName } from "../graph/name.ts";
 import type { Resource } from "../graph/resource.ts";
 import type { ResourceIndex } from "../graph/resource_index.ts";
@@ -260,7 +261,7 @@ export class FrameSystem {
     } catch (error) {
       signal.throwIfAborted();
       throw new ConnectError(
-        `it is not known where ${part.key} is: ${toError(error).message}`,
+        `it is not known where ${part.key} is: ${reasonOf(error)}`,
         Code.Unavailable,
       );
     }

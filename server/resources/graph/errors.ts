@@ -1,7 +1,7 @@
 import { ConnectError } from "@connectrpc/connect";
 import { toError } from "../../../shared/base/errors/to_error.ts";
 
-/** Why a call to the cloud failed, for the log: without the code in front and empty notes behind. */
+/** Why something failed, for log and status: without the code in front and empty notes behind. */
 export function reasonOf(thrown: unknown): string {
   const message = thrown instanceof ConnectError ? thrown.rawMessage : toError(thrown).message;
   return message.replace(/[\s.]*Resolution note:\s*$/, "");

@@ -1,5 +1,6 @@
 /** One resource of the running graph: its state for status, its instance for calls. */
 import { toError } from "../../../shared/base/errors/to_error.ts";
+import { reasonOf } from "./errors.ts";
 import { problemOf } from "./noted_problems.ts";
 import type { Resource } from "./resource.ts";
 import type { StartedBuild } from "./start_build.ts";
@@ -102,7 +103,7 @@ export function buildErrorText(error: unknown): string {
   const { name, message } = toError(error);
   if (name === "AttributeError") return validationErrorText(error);
   if (name === "UnknownModelError" || name === "BuildTimeoutError") return message;
-  return `resource build error: ${message}`;
+  return `resource build error: ${reasonOf(error)}`;
 }
 
 /** Status text of attributes that are wrong. */
