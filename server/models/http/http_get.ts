@@ -105,6 +105,11 @@ function describeStatus({ status, statusText, headers }: Response): string {
 function describe(error: unknown, { url, shown }: HttpAddress): string {
   const { message, cause } = toError(error);
   const reason = cause instanceof Error ? cause.message : message;
-  return reason.replace(/^error sending request .*?: client error /s, "client error ")
+  return reason
+    .replace(
+      /^error sending request .*?: client error \(Connect\): (?:tcp connect error: )?(.*)/s,
+      "it cannot be reached ($1); check address, network and that it is on",
+    )
+    .replace(/^error sending request .*?: client error /s, "client error ")
     .replaceAll(url.href, shown);
 }

@@ -87,7 +87,7 @@ Deno.test("httpSensorModel() hides the query of the address in the runtime's err
   const url = "http://h/p?k=s3cret";
   const causes = {
     [`error sending request for url (${url}): client error (Connect): refused`]:
-      "GET http://h/p: client error (Connect): refused",
+      "GET http://h/p: it cannot be reached (refused); check address, network and that it is on",
     [`no route to ${url}`]: "GET http://h/p: no route to http://h/p",
   };
   for (const [words, expected] of Object.entries(causes)) {

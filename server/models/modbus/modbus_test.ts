@@ -113,7 +113,7 @@ Deno.test("modbus sensor says what a device refuses and when it does not answer"
   // What is left of the connection may be reset first.
   await waitFor(async () => {
     const failed = await it.getReadings(undefined, testCall()).catch(String);
-    return /cannot connect to 127.0.0.1/.test(String(failed));
+    return /127\.0\.0\.1:\d+: it cannot be reached \(.*check address/.test(String(failed));
   }, { deadlineMs: 60_000, what: "a refused connection" });
   await it.close();
   const model = modbusModel(testEnvironment());

@@ -22,7 +22,7 @@ export function placeName(place: LinkPlace): string {
   return place.kind === "tcp" ? `${place.hostname}:${place.port}` : place.path;
 }
 
-/** @throws {ConnectError} that says what is not there. */
+/** @throws {ConnectError} that says what is wrong with the place. */
 export async function openLink(
   place: LinkPlace,
   hardware: () => Hardware,
@@ -38,7 +38,7 @@ export async function openLink(
   } catch (error) {
     signal.throwIfAborted();
     throw new ConnectError(
-      `cannot connect to ${hostname}:${port}: ${toError(error).message}`,
+      `it cannot be reached (${toError(error).message}); check address, network and that it is on`,
       Code.Unavailable,
     );
   }
