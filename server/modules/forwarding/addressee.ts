@@ -37,7 +37,8 @@ export function addresseeOf(input: DescMessage): Addressee | undefined {
 
 const NAMES = ["name", "board_name", "controller"];
 
-function nameField(message: DescMessage): DescField | undefined {
+/** The field of a message that has a resource's name; undefined when it is further inside, or none. */
+export function nameField(message: DescMessage): DescField | undefined {
   return NAMES.map((name) => message.fields.find((field) => field.name === name))
     .find((field) => field?.fieldKind === "scalar");
 }

@@ -17,6 +17,7 @@ import { createInProcessTransport } from "../../../shared/rpc/server/in_process.
 import type { Interceptor } from "../../../shared/rpc/server/interceptor.ts";
 import type { Peer } from "../../../shared/rpc/server/peer.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { nameField } from "../../modules/forwarding/addressee.ts";
 import type { ServedApi } from "../apis/served_api.ts";
 import { KeyTokens } from "./key_tokens.ts";
 import { gatewayDocument } from "./gateway_document.ts";
@@ -134,7 +135,8 @@ export class Gateway {
         accounts.letIn.take(bytes);
         held += bytes;
       });
-      const fields = name === undefined ? given : { ...given, name };
+      const field = nameField(method.input);
+      const fields = name === undefined || !field ? given : { ...given, [field.jsonName]: name };
       return toJson(method.output, await call(method, messageOf(method, fields)));
     } finally {
       accounts.letIn.give(held);

@@ -2,6 +2,7 @@ import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { openApi } from "../../../shared/openapi/openapi.ts";
 import type { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { nameField } from "../../modules/forwarding/addressee.ts";
 import type { ServedApi } from "../apis/served_api.ts";
 
 const DESCRIPTION =
@@ -28,12 +29,13 @@ export function gatewayDocument(
       return { path: `/api/robot/${name}`, parameters: [], leaveOut: [] };
     }
     const api = apis.get(parent.typeName);
-    if (api === undefined || !input.fields.some((field) => field.jsonName === "name")) return;
+    const named = nameField(input)?.jsonName;
+    if (api === undefined || named === undefined) return;
     const [, , subtype = api] = api.split(":");
     // A component and a service of the same subtype: the first has the short name.
     const isFirst = served.find((each) => each.api.endsWith(`:${subtype}`))?.api === api;
     const path = `/api/${isFirst ? subtype : api}/{name}/${name}`;
-    return { path, parameters: ["name"], leaveOut: ["name"] };
+    return { path, parameters: ["name"], leaveOut: [named] };
   };
   const services = [...router.services].filter(({ service }) =>
     service.typeName === RobotService.typeName || apis.has(service.typeName)

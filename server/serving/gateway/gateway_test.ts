@@ -5,6 +5,11 @@ import { ButtonService } from "../../../shared/gen/viam/component/button/v1/butt
 import { SensorService } from "../../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { RobotService } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { RpcRouter } from "../../../shared/rpc/server/router.ts";
+import { systemClock } from "../../../shared/base/time/clock.ts";
+import { memoryLogger } from "../../../shared/log/memory_logger_testing.ts";
+import { ResourceManager } from "../../resources/graph/manager.ts";
+import { ModelRegistry } from "../../resources/graph/registry.ts";
+import { servedApis } from "../apis/all.ts";
 import { type ServedApi, servedApi } from "../apis/served_api.ts";
 import { Gateway } from "./gateway.ts";
 
@@ -120,4 +125,33 @@ Deno.test("an API that a module brings is at the gateway and in its document fro
   assert.deepEqual((await paths()).filter((path) => path.endsWith("Push")), [
     "/api/bell/{name}/Push",
   ]);
+});
+
+Deno.test("every unary call of every API is at the gateway and in its document", async () => {
+  const registry = new ModelRegistry();
+  const resources = new ResourceManager({ registry, clock: systemClock, log: memoryLogger() });
+  const gateway = new Gateway({
+    mount: (router: RpcRouter) => {
+      router.service(RobotService, { getVersion: () => ({}), resourceNames: () => ({}) });
+      for (const each of servedApis) each.mount(router, resources.index);
+    },
+    apis: () => servedApis,
+    ...{ interceptors: [], allowsOrigin: () => false, version: "1.0.0", nowMs: () => 0 },
+  });
+  const peer = { address: "192.0.2.1", port: 1, transport: "tcp", local: false } as const;
+  const ask = async (path: string, method: string) =>
+    await (await gateway.answer(new Request(`http://machine${path}`, { method }), peer)).json();
+  const { paths } = await ask("/api/openapi.json", "GET");
+  const documented = Object.keys(paths).filter((path) => !path.startsWith("/api/robot/"));
+  const found: string[] = [];
+  for (const { api, service } of servedApis) {
+    for (const { name, methodKind } of service.methods) {
+      if (methodKind !== "unary") continue;
+      const { message } = await ask(`/api/${api}/front/${name}`, "POST");
+      assert.match(message, /name front/, `${api} ${name}`);
+      const subtype = api === "rdk:service:generic" ? api : api.split(":").at(-1);
+      found.push(`/api/${subtype}/{name}/${name}`);
+    }
+  }
+  assert.deepEqual(found.toSorted(), documented.toSorted());
 });
