@@ -105,8 +105,9 @@ export async function uninstallSystemd(
   say(`removed the agent's files in ${dir}`);
   for (const file of [credentialsFile, defaultsFile]) {
     const path = join(root, file);
+    if (await readIfExists(path) === undefined) continue;
     if (purge) await removeIfExists(path);
-    else if (await readIfExists(path) !== undefined) say(`${file} stays; --purge removes it`);
+    say(purge ? `removed ${file}` : `${file} stays; --purge removes it`);
   }
 }
 

@@ -210,6 +210,7 @@ test("uninstallSystemd() removes the credentials when it is to purge, and works 
   await system.write("/etc/machine-defaults.json", "{}");
   await uninstall(system, true);
   assert.deepEqual(await system.files("/etc"), []);
+  assert(system.said.includes("removed /etc/machine.json"), system.said.join("\n"));
   system.takeCalls();
   await uninstall(system, true);
   assert.deepEqual(system.takeCalls(), []);

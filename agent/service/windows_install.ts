@@ -76,7 +76,8 @@ export async function uninstallWindows(
   await removeOwnFiles(dir);
   say(`removed the agent's files in ${dir}`);
   for (const file of [credentialsFile, defaultsFile]) {
+    if (await readIfExists(file) === undefined) continue;
     if (purge) await removeIfExists(file);
-    else if (await readIfExists(file) !== undefined) say(`${file} stays; --purge removes it`);
+    say(purge ? `removed ${file}` : `${file} stays; --purge removes it`);
   }
 }
