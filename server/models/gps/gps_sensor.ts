@@ -156,7 +156,8 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
         this.#problem = problem;
         this.#openedMs = environment.clock.monotonicMs();
       },
-      use: async (link) => {
+      use: async (link, works) => {
+        works();
         this.#receiver = link;
         try {
           for (let bytes; (bytes = await link.read());) this.#take(bytes);
@@ -212,7 +213,7 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
         }
         this.#ntripProblem = problem;
       },
-      use: async (link) => {
+      use: async (link, works) => {
         const request = {
           host: placeName(place),
           mountpoint: attributes.ntrip_mountpoint!,
@@ -221,7 +222,10 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
         };
         const ending = linkedController(signal);
         try {
-          const answered = () => void this.#sendPlaces(link, ending.signal);
+          const answered = () => {
+            works();
+            void this.#sendPlaces(link, ending.signal);
+          };
           for await (const bytes of corrections(link, request, answered)) {
             this.#corrected += bytes.length;
             await this.#receiver?.write(bytes);

@@ -88,17 +88,21 @@ Deno.test("gps-nmea takes sentences of TCP, and hands corrections of a caster to
   assert.equal(await there.read(buffer), 4);
   assert.deepEqual([...buffer.subarray(0, 4)], [0xd3, 0, 1, 2]);
   casting.close();
-  await waitFor(() => (gps.getStatus() as JsonObject)["ntrip_error"], DEADLINE);
+  const error = () => (gps.getStatus() as JsonObject)["ntrip_error"];
+  await waitFor(error, DEADLINE);
   const again = await caster.accept();
   await readText(again);
   await again.write(encode("HTTP/1.1 401 Unauthorized\r\n\r\n"));
-  await waitFor(
-    () => /check ntrip_username/.test(String((gps.getStatus() as JsonObject)["ntrip_error"])),
-    DEADLINE,
-  );
-  assert.ok(gps.getPosition().coordinate.latitude > 48);
+  // Why it was refused stands until a caster accepts.
+  const third = await caster.accept();
+  await readText(third);
+  assert.match(String(error()), /check ntrip_username/);
+  await third.write(encode("ICY 200 OK\r\n"));
+  await waitFor(() => error() === undefined, DEADLINE);
+  await there.write(encode(sentence(GGA)));
+  await waitFor(() => gps.getPosition().coordinate.latitude > 48, DEADLINE);
   await gps.close();
-  for (const each of [there, again, receiver, caster]) each.close();
+  for (const each of [there, again, third, receiver, caster]) each.close();
 });
 
 Deno.test("gps-nmea has a problem while its receiver babbles or is silent", async () => {

@@ -78,9 +78,9 @@ export interface KeepLinkOptions {
   readonly signal: AbortSignal;
   /** Opens the link. */
   readonly open: () => Promise<ByteLink>;
-  /** Uses it until it ends. */
-  readonly use: (link: ByteLink) => Promise<void>;
-  /** Notified of why there is none; undefined when there is one. */
+  /** Uses it until it ends; `works` is to be called once it is of use. */
+  readonly use: (link: ByteLink, works: () => void) => Promise<void>;
+  /** Notified of why there is none; undefined when there is one that works. */
   readonly state: (problem: string | undefined) => void;
 }
 
@@ -88,6 +88,10 @@ export interface KeepLinkOptions {
 export async function keepLink(options: KeepLinkOptions): Promise<void> {
   const { clock, signal, open, use, state } = options;
   const backoff = new Backoff({ minMs: 500, maxMs: 30_000 });
+  const works = () => {
+    state(undefined);
+    backoff.reset();
+  };
   while (!signal.aborted) {
     try {
       const link = await open();
@@ -95,9 +99,7 @@ export async function keepLink(options: KeepLinkOptions): Promise<void> {
       signal.addEventListener("abort", hangUp, { once: true });
       try {
         if (signal.aborted) return;
-        state(undefined);
-        backoff.reset();
-        await use(link);
+        await use(link, works);
       } finally {
         signal.removeEventListener("abort", hangUp);
         await link.close();
