@@ -1,22 +1,28 @@
-/** The manifests in deploy/ by the published schemas of Kubernetes, and by Helm where it is there. */
+/** The manifests in deploy/ by the published schemas of Kubernetes, and by the packages of Helm. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import project from "../../deno.json" with { type: "json" };
 import { AddressList } from "../../shared/rpc/server/address_list.ts";
 import { ignoreBecause } from "../../shared/test_tools/skips.ts";
 import { ROOT } from "../../tools/programs.ts";
+import { buildGoProgram } from "../compat/go_program.ts";
 import { NEWEST, noSchemas, OLDEST, run, validate, wrongWith } from "./kubernetes_schemas.ts";
 
 const MANIFEST = join(ROOT, "deploy", "kubernetes", "machine-cloud.yaml");
 const TRAINING = join(ROOT, "deploy", "kubernetes", "training.yaml");
 const CHART = join(ROOT, "deploy", "helm", "machine-cloud");
-const HELM = Deno.env.get("HELM") ?? "helm";
-const NAMES = ["machine-cloud", CHART, "--namespace", "machine-cloud"];
 
-const noHelm = await run(HELM, "version").then(
-  () => undefined,
-  () => "there is no helm (go install helm.sh/helm/v3/cmd/helm@latest); HELM=FILE names it",
-);
+const program = await buildGoProgram({
+  name: "helm_chart",
+  folder: "../build/helm_chart",
+  // Two thirds of it are types of Kubernetes, which compile in less time when they are not optimised.
+  flags: ["-gcflags=k8s.io/...=-N -l"],
+});
+
+async function helmChart(command: "lint" | "template", ...args: string[]) {
+  const flags = ["--kube-version", `${OLDEST}.0`, "--namespace", "machine-cloud"];
+  return await run(program.path, command, ...flags, ...args, CHART);
+}
 
 async function assertValid(text: string): Promise<void> {
   assert.equal(await wrongWith(text), undefined);
@@ -24,7 +30,7 @@ async function assertValid(text: string): Promise<void> {
 
 async function render(...values: string[]) {
   const set = values.flatMap((value) => ["--set", value]);
-  return await run(HELM, "template", ...NAMES, "--kube-version", `${OLDEST}.0`, ...set);
+  return await helmChart("template", ...set);
 }
 
 /** Objects of a manifest by their kind, without comments; how maps are written does not count. */
@@ -90,9 +96,9 @@ Deno.test("the address of the balancer in cluster.yaml is given to no other cont
 
 Deno.test({
   name: "the chart makes the manifest of its own values, and takes others",
-  ignore: ignoreBecause(import.meta.url, noSchemas ?? noHelm),
+  ignore: ignoreBecause(import.meta.url, noSchemas ?? program.missing),
   async fn() {
-    const lint = await run(HELM, "lint", "--strict", CHART, "--kube-version", `${OLDEST}.0`);
+    const lint = await helmChart("lint");
     assert.ok(lint.success, lint.out + lint.err);
     const own = await render();
     assert.ok(own.success, own.err);

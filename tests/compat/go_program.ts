@@ -8,10 +8,12 @@ const FINDER = fileURLToPath(new URL("../../tools/go.sh", import.meta.url));
 export interface GoProgram {
   /** Name in `.tools/bin/`, and in what is reported when it cannot be had. */
   readonly name: string;
-  /** Folder next to this file, with a `go.mod` that pins everything. */
+  /** Folder, from this file's, with a `go.mod` that pins everything. */
   readonly folder: string;
   /** What is built. Default: the folder's own package. */
   readonly package?: string;
+  /** Of `go build`, beyond the output. */
+  readonly flags?: readonly string[];
 }
 
 export interface BuiltGoProgram {
@@ -26,23 +28,24 @@ export interface BuiltGoProgram {
  * @throws {Error} when Go and its modules can be had and it cannot be built
  */
 export async function buildGoProgram(
-  { name, folder, package: source = "." }: GoProgram,
+  { name, folder, package: source = ".", flags = [] }: GoProgram,
 ): Promise<BuiltGoProgram> {
   const path = fileURLToPath(new URL(`../../.tools/bin/${name}`, import.meta.url));
-  const missing = await build(path, source, fileURLToPath(new URL(folder, import.meta.url)));
+  const args = ["build", ...flags, "-o", path, source];
+  const missing = await build(path, args, fileURLToPath(new URL(folder, import.meta.url)));
   return { path, missing: missing === undefined ? undefined : `no ${name}: ${missing}` };
 }
 
-async function build(path: string, source: string, cwd: string): Promise<string | undefined> {
+async function build(
+  path: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<string | undefined> {
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
   const found = await runToEnd("sh", { args: [FINDER], limitMs: LONG_MS });
   if (!found.success) return text(found.stderr);
   const go = text(found.stdout);
-  const { success, stderr } = await runToEnd(go, {
-    args: ["build", "-o", path, source],
-    cwd,
-    limitMs: LONG_MS,
-  });
+  const { success, stderr } = await runToEnd(go, { args: [...args], cwd, limitMs: LONG_MS });
   if (success) return undefined;
   const reason = await noGoModulesBecause(go);
   if (reason !== undefined) return reason;
