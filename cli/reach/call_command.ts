@@ -58,7 +58,7 @@ export const callCommands: CommandTree = {
       const resource = await findResource(machine, name);
       const service = await serviceOf(machine, resource);
       const found = findMethod(service, method);
-      const answer = await callUnary(machine.transport, found, { ...input, name });
+      const answer = await callUnary(machine.transport, found, name, input);
       return { json: answer, text: `${JSON.stringify(answer, null, 2)}\n` };
     },
   }),
@@ -121,16 +121,21 @@ function findMethod({ methods, name }: DescService, wanted: string): DescMethodU
   );
 }
 
+/** What requests call the name of the resource: most, boards, and input controllers. */
+const RESOURCE_FIELDS = ["name", "board_name", "controller"];
+
 async function callUnary(
   transport: Transport,
   method: DescMethodUnary,
+  name: string,
   input: JsonObject,
 ): Promise<unknown> {
-  const isNamed = method.input.fields.some((field) => field.name === "name");
-  const { name: _, ...rest } = input;
+  const named = RESOURCE_FIELDS.find((one) =>
+    method.input.fields.some((field) => field.name === one)
+  );
   let message;
   try {
-    message = fromJson(method.input, isNamed ? input : rest);
+    message = fromJson(method.input, named ? { ...input, [named]: name } : { ...input });
   } catch (error) {
     const reason = toError(error).message;
     const fields = method.input.fields.map((field) => field.jsonName).join(", ");

@@ -59,6 +59,7 @@ rigTest(
         components: [
           { name: "host", api: "rdk:component:sensor", model: "rdk:builtin:host" },
           { name: "elbow", api: "rdk:component:arm", model: "rdk:builtin:fake" },
+          { name: "pad", api: "rdk:component:input_controller", model: "rdk:builtin:webgamepad" },
         ],
         services: [{ name: "shell", api: "rdk:service:shell", model: "rdk:builtin:shell" }],
         network: {
@@ -83,6 +84,8 @@ rigTest(
     const readings = JSON.parse(await cli.ok(["call", "arm", "host", "readings", "--json"]));
     assert.ok(Object.keys(readings.readings).length >= 5);
     // What its API imports is imported on several ways.
+    const { controls } = JSON.parse(await cli.ok(["call", "arm", "pad", "controls", "--json"]));
+    assert.ok(controls.includes("AbsoluteX"), `${controls}`);
     const joints = JSON.parse(await cli.ok(["call", "arm", "elbow", "jointPositions", "--json"]));
     assert.ok(Array.isArray(joints.positions.values));
     assert.match(
