@@ -68,9 +68,12 @@ export function fakeArmModel(environment: { clock: Clock }): Model<FakeArmAttrib
       const file = attributes.kinematics ?? (joints ? undefined : knownKinematics(model));
       const path = attributes["model-path"];
       const { clock } = environment;
-      if (path !== undefined) return new FakeArm(await bodyOfFile(path, clock));
-      if (file) return new FakeArm(bodyOfJson(file, "attributes.kinematics", clock));
-      return new FakeArm(planarBody(name, joints ?? (model ? JOINTS_BY_MODEL[model] : 1)));
+      if (path !== undefined) return new FakeArm(await bodyOfFile(path, clock), clock);
+      if (file) return new FakeArm(bodyOfJson(file, "attributes.kinematics", clock), clock);
+      return new FakeArm(
+        planarBody(name, joints ?? (model ? JOINTS_BY_MODEL[model] : 1)),
+        clock,
+      );
     },
   };
 }
@@ -78,9 +81,10 @@ export function fakeArmModel(environment: { clock: Clock }): Model<FakeArmAttrib
 /** Is at once where it is sent. */
 export class FakeArm implements Driver<typeof ArmService> {
   #degrees: readonly number[];
-  #isManual = false;
+  /** By the monotonic clock. */
+  #manualUntilMs = -Infinity;
 
-  constructor(private readonly body: ArmBody) {
+  constructor(private readonly body: ArmBody, private readonly clock: Clock) {
     // Of joints that cannot be at 0 the middle.
     this.#degrees = body.joints.map(({ min, max }) => min <= 0 && max >= 0 ? 0 : (min + max) / 2);
   }
@@ -142,13 +146,15 @@ export class FakeArm implements Driver<typeof ArmService> {
     return { models: {} };
   }
 
-  setManualMode({ manualMode }: { manualMode: boolean }) {
-    this.#isManual = manualMode;
+  /** @param request with the seconds for which it is enabled; 0 is without an end. */
+  setManualMode({ manualMode, enabledFor }: { manualMode: boolean; enabledFor: number }) {
+    const ms = enabledFor > 0 ? enabledFor * 1_000 : Infinity;
+    this.#manualUntilMs = manualMode ? this.clock.monotonicMs() + ms : -Infinity;
     return {};
   }
 
   getManualMode() {
-    return { manualMode: this.#isManual };
+    return { manualMode: this.clock.monotonicMs() < this.#manualUntilMs };
   }
 
   getProperties() {

@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { systemClock } from "../../../shared/base/time/clock.ts";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import { construct, testCall } from "../testing.ts";
 import { type FakeArm, fakeArmModel as model } from "./arm.ts";
@@ -155,4 +156,20 @@ Deno.test("kinematics come from attributes or a file, which GetKinematics gives 
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
+});
+
+Deno.test("setManualMode() ends by itself after the seconds that are requested", async () => {
+  const clock = new FakeClock();
+  const one = await construct<FakeArm, unknown>(model({ clock }) as Model<unknown>);
+  const isManual = () => one.getManualMode().manualMode;
+  assert.equal(isManual(), false);
+  one.setManualMode({ manualMode: true, enabledFor: 2 });
+  assert.equal(isManual(), true);
+  await clock.advance(2_000);
+  assert.equal(isManual(), false);
+  one.setManualMode({ manualMode: true, enabledFor: 0 });
+  await clock.advance(3_600_000);
+  assert.equal(isManual(), true);
+  one.setManualMode({ manualMode: false, enabledFor: 5 });
+  assert.equal(isManual(), false);
 });
