@@ -33,9 +33,10 @@ export function dialErrorText(
       return credentials
         ? `it refuses the credentials (${words}); check auth.entity and auth.credentials of the ` +
           "remote"
-        : `it lets nobody in who does not sign in (${words}); add auth with one of its API keys`;
+        : "it lets nobody in who does not sign in; add auth with one of its API keys";
     case Code.Unimplemented:
-      return `there is no machine server at ${host}:${port}, or one of another version (${words})`;
+      return `there is no machine server at ${host}:${port}, or one of another version (${words}); ` +
+        "check the address";
     case Code.DeadlineExceeded:
       return `it does not answer in time (${words}); check the network between the two machines`;
     default:

@@ -154,7 +154,7 @@ Deno.test("a remote that is wrong is in status with what to do, and the rest run
     ],
   });
   assert.match(await near.until("remote wrong", /refuses/), /check auth.entity and auth.credent/);
-  assert.match(await near.until("remote nobody", /sign in/), /add auth with one of its API keys/);
+  assert.match(await near.until("remote nobody", /sign in; /), /add auth with one of its API keys/);
   assert.match(await near.until("remote nowhere", /reached/), /check address, network/);
   assert.match(await near.until("remote odd", /names no host/), /write host or host:port/);
   await near.until("remote right", /^ready$/);
