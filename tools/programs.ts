@@ -35,8 +35,15 @@ const LITERT: Assets = {
   },
 };
 
+/** What decodes images. */
+const JPEG: Assets = {
+  from: "node_modules/@cwasm/jpeg-turbo",
+  as: "jpeg",
+  files: { "jpeg-turbo.wasm": "turbo.bin.br" },
+};
+
 export const PROGRAMS: readonly Program[] = [
-  { name: "machine-server", entry: "server/main.ts", assets: [LITERT] },
+  { name: "machine-server", entry: "server/main.ts", assets: [LITERT, JPEG] },
   {
     name: "machine-agent",
     entry: "agent/main.ts",
@@ -51,6 +58,7 @@ export const PROGRAMS: readonly Program[] = [
       { from: "cloud/training/managed/training_script", as: "training_script" },
       { from: "cloud/training/remote/remote_script", as: "remote_script" },
       LITERT,
+      JPEG,
     ],
   },
   { name: "machine", entry: "cli/main.ts", assets: [] },

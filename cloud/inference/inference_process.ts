@@ -7,7 +7,7 @@ import {
 import { type LiteRt, LoadedModel, loadLiteRt } from "../../shared/inference/litert.ts";
 import { imageTensor } from "../../shared/inference/image_tensor.ts";
 import { InferenceRefusedError } from "../../shared/inference/tensors.ts";
-import { decodeImage, ImageError } from "../../shared/image/decode.ts";
+import { decodeImage, ImageError, loadDecoders } from "../../shared/image/decode.ts";
 import { readModelPackage } from "./model_package.ts";
 
 /**
@@ -17,7 +17,7 @@ import { readModelPackage } from "./model_package.ts";
  */
 export async function runInferenceProcess(): Promise<void> {
   // Images are decoded by libraries that are loaded now, as files cannot be read later.
-  const [litert] = await Promise.all([loadLiteRt(), import("jpeg-js"), import("fast-png")]);
+  const [litert] = await Promise.all([loadLiteRt(), loadDecoders()]);
   for (const name of ["net", "write", "run", "env", "ffi", "sys", "read"] as const) {
     await Deno.permissions.revoke({ name });
   }

@@ -101,13 +101,17 @@ function esbuildOptions(program: Program, root: string) {
   } satisfies BuildOptions & { write: false };
 }
 
-/** The source files that a program's bundle is made of, relative to the root of the checkout. */
+/** The files that a program's bundle and its assets are made of, relative to the root of the checkout. */
 export async function bundledFiles(program: Program, root: string): Promise<string[]> {
   try {
     const options = { ...esbuildOptions(program, root), outdir: root, metafile: true as const };
     const { metafile } = await build(options);
     const parts = Object.values(metafile.outputs);
-    return [...new Set(parts.flatMap(({ inputs }) => Object.keys(inputs)))];
+    const sources = parts.flatMap(({ inputs }) => Object.keys(inputs));
+    const assets = program.assets.flatMap(({ from, files = {} }) =>
+      Object.keys(files).map((name) => relative(root, Deno.realPathSync(join(root, from, name))))
+    );
+    return [...new Set([...sources, ...assets])];
   } finally {
     await stop();
   }

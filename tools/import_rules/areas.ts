@@ -71,7 +71,7 @@ const TABLE: Readonly<Record<string, string>> = {
   "shared/cloud": "base log rpc",
   "shared/commands": "base registry transfer",
   "shared/config": "base log",
-  "shared/image": "",
+  "shared/image": "base",
   "shared/inference": "base image",
   "shared/log": "base",
   "shared/openapi": "",

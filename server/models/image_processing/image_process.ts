@@ -1,6 +1,6 @@
 import { serveJobs } from "../../../shared/base/process/job_child.ts";
 import { InferenceRefusedError } from "../../../shared/inference/tensors.ts";
-import { ImageError } from "../../../shared/image/decode.ts";
+import { ImageError, loadDecoders } from "../../../shared/image/decode.ts";
 import { type ImageJob, runImageJob } from "./image_jobs.ts";
 import { PointCloudError } from "./point_cloud_text.ts";
 
@@ -11,7 +11,7 @@ import { PointCloudError } from "./point_cloud_text.ts";
  */
 export async function runImageProcess(): Promise<void> {
   // Loaded now, as files cannot be read later.
-  await Promise.all([import("jpeg-js"), import("fast-png")]);
+  await loadDecoders();
   for (const name of ["net", "write", "run", "env", "ffi", "sys", "read"] as const) {
     await Deno.permissions.revoke({ name });
   }
