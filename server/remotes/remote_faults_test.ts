@@ -17,6 +17,7 @@ import { RpcRouter } from "../../shared/rpc/server/router.ts";
 import { RpcServer } from "../../shared/rpc/server/server.ts";
 import type { ResourceSpec } from "../resources/graph/target.ts";
 import { dialRemote } from "./dial.ts";
+import { MACHINES_HEADER } from "../serving/apis/robot.ts";
 import { RemoteManager } from "./remote_manager.ts";
 import { MOST_RESOURCES } from "./remote_names.ts";
 
@@ -50,6 +51,10 @@ class Manager implements AsyncDisposable {
 
   constructor(address: string, connection_check_interval = "1s") {
     this.#manager.apply([{ name: "r", address, connection_check_interval }], "1");
+  }
+
+  machines(): string {
+    return this.#manager.machines();
   }
 
   async until(like: RegExp): Promise<void> {
@@ -112,7 +117,10 @@ class Pipe implements Disposable {
 
 Deno.test("a half-open connection is lost, and comes back", async () => {
   const router = new RpcRouter().service(RobotService, {
-    resourceNames: () => ({ resources: [sensor("s")] }),
+    resourceNames(_request, { responseHeader }) {
+      responseHeader.set(MACHINES_HEADER, "them,c=third");
+      return { resources: [sensor("s")] };
+    },
   });
   await using server = await serve(router);
   using pipe = new Pipe(Number(server.address.split(":")[1]));
@@ -124,6 +132,8 @@ Deno.test("a half-open connection is lost, and comes back", async () => {
   pipe.isFrozen = true;
   await manager.until(/does not answer in time.*check the network/);
   assert.match(manager.specs[0]?.problem ?? "", /^remote r is not connected: it does not answer/);
+  // Others see by it which of these resources are their own.
+  assert.equal(manager.machines(), "me,r=them,r:c=third");
   pipe.isFrozen = false;
   await manager.until(/^ready$/);
   assert.equal(manager.specs[0]?.problem, undefined);

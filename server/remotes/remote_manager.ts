@@ -79,9 +79,11 @@ export class RemoteManager {
 
   /** What this machine says of itself and the machines behind it. */
   machines(): string {
-    const behind = [...this.#entries.values()].flatMap(({ supervisor }) =>
-      supervisor?.state.kind === "connected" ? [supervisor.state.list.machines] : []
-    );
+    // Those of a remote that was lost, too: its resources are still listed, as unavailable.
+    const behind = [...this.#entries.values()].flatMap(({ supervisor }) => {
+      const { state } = supervisor ?? {};
+      return state && state.kind !== "connecting" && state.list ? [state.list.machines] : [];
+    });
     return machinesHeader(this.options.ownId, behind);
   }
 
