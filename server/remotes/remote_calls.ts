@@ -1,6 +1,8 @@
 /** Calls of a remote's resource, by the name that it has there and in this machine's session. */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
+import type { ContextValues, Transport } from "@connectrpc/connect";
+import type { OutgoingHttpHeaders } from "node:http2";
+import type { CancelSignal } from "../../shared/rpc/client/call_channel.ts";
 import type { ForwardChannel, ForwardedCall } from "../../shared/rpc/client/forward.ts";
 import { type Addressee, addresseeOf } from "../modules/forwarding/addressee.ts";
 import { isMonitored } from "../serving/sessions/monitored.ts";
@@ -28,15 +30,21 @@ export class RemoteCalls {
     };
   }
 
-  async #unary(call: ForwardedCall, request: Uint8Array): Promise<Uint8Array> {
-    const id = isMonitored(call.method) ? await this.session.id() : undefined;
+  #unary(call: ForwardedCall, request: Uint8Array): Promise<Uint8Array> {
+    return isMonitored(call.method)
+      ? this.#monitored(call, request)
+      : this.channel.unary(new SessionCall(call, undefined), request);
+  }
+
+  async #monitored(call: ForwardedCall, request: Uint8Array): Promise<Uint8Array> {
+    const id = await this.session.id();
     try {
-      return await this.channel.unary(inSession(call, id), request);
+      return await this.channel.unary(new SessionCall(call, id), request);
     } catch (error) {
       if (id === undefined || !isSessionExpired(error)) throw error;
       // The remote has done nothing yet.
       this.session.expired(id);
-      return await this.channel.unary(inSession(call, await this.session.id()), request);
+      return await this.channel.unary(new SessionCall(call, await this.session.id()), request);
     }
   }
 
@@ -50,7 +58,7 @@ export class RemoteCalls {
     async function* all() {
       for await (const request of requests) yield renamed(request);
     }
-    yield* this.channel.stream(inSession(call, id), all());
+    yield* this.channel.stream(new SessionCall(call, id), all());
   }
 
   #renamed({ method: { input } }: ForwardedCall, request: Uint8Array, theirs: string): Uint8Array {
@@ -85,17 +93,34 @@ function sessionTransport(inner: Transport, session: RemoteSession): Transport {
 }
 
 /** The caller's session is one of this machine; it means nothing to the remote. */
-function inSession(call: ForwardedCall, id: string | undefined): ForwardedCall {
-  return {
-    path: call.path,
-    method: call.method,
-    values: call.values,
-    responseHeader: call.responseHeader,
-    cancelSignal: call.cancelSignal,
-    timeoutMs: () => call.timeoutMs(),
-    forwardedHeaders() {
-      const { [SESSION_HEADER]: _, ...headers } = call.forwardedHeaders();
-      return id === undefined ? headers : { ...headers, [SESSION_HEADER]: id };
-    },
-  };
+class SessionCall implements ForwardedCall {
+  readonly path: string;
+  readonly method: DescMethod;
+
+  constructor(private readonly call: ForwardedCall, private readonly id: string | undefined) {
+    this.path = call.path;
+    this.method = call.method;
+  }
+
+  // Made by who wants them: each costs as much as passing the call on.
+  get values(): ContextValues {
+    return this.call.values;
+  }
+  get responseHeader(): Headers {
+    return this.call.responseHeader;
+  }
+  get cancelSignal(): CancelSignal {
+    return this.call.cancelSignal;
+  }
+
+  timeoutMs(): number | undefined {
+    return this.call.timeoutMs();
+  }
+
+  forwardedHeaders(): OutgoingHttpHeaders {
+    const headers = this.call.forwardedHeaders();
+    delete headers[SESSION_HEADER];
+    if (this.id !== undefined) headers[SESSION_HEADER] = this.id;
+    return headers;
+  }
 }

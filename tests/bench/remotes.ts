@@ -1,19 +1,17 @@
 import { join } from "node:path";
-import { SensorService } from "../../shared/gen/viam/component/sensor/v1/sensor_pb.ts";
 import { ResourceStatus_State, RobotService } from "../../shared/gen/viam/robot/v1/robot_pb.ts";
 import { freePort } from "../../shared/test_tools/free_port.ts";
 import { eventually, READY_LINE, Rig } from "../e2e/rig.ts";
 import type { Program } from "../e2e/program.ts";
 import { residentMiB } from "./footprint.ts";
 import { GrpcClient } from "./grpc_client.ts";
+import { benchRemoteCalls } from "./remote_calls.ts";
 import type { Reporter } from "./report.ts";
 
 const RESOURCES = 100;
 const REMOTES = 20;
 const SETTLE_MS = 20_000;
 const DEADLINE_MS = 120_000;
-const RUN_S = 5;
-const IN_FLIGHT = 16;
 
 const sensor = (name: string) => ({
   name,
@@ -50,12 +48,9 @@ export async function benchRemotes(
   using client = new GrpcClient(rig.serverUrl, "");
   await near.waitForLine(connected("far"), DEADLINE_MS);
   await ready(client, true);
-  const readings = client.client(SensorService);
-  for (const turn of [1, 2]) {
-    const local = await rate(() => readings.getReadings({ name: "own" }));
-    const through = await rate(() => readings.getReadings({ name: "far:s1" }));
-    report(`remote_calls_of_local_${turn}`, through / local * 100, "%");
-  }
+  reporter.note("calls in turn …");
+  const called = { own: "own", through: "far:s1", near: near.pid, far: far.pid };
+  await benchRemoteCalls(client, called, report);
 
   reporter.note("the remote goes and comes back …");
   const gone = performance.now();
@@ -122,16 +117,4 @@ async function ready(client: GrpcClient, wanted: boolean): Promise<void> {
     ).length;
     return wanted ? count === RESOURCES : count === 0;
   }, DEADLINE_MS);
-}
-
-async function rate(call: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  let calls = 0;
-  await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
-    while (performance.now() - started < RUN_S * 1_000) {
-      await call();
-      calls++;
-    }
-  }));
-  return calls / ((performance.now() - started) / 1_000);
 }

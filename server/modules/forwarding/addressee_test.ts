@@ -46,6 +46,14 @@ for (const { what, schema, request } of cases) {
   });
 }
 
+Deno.test("putBytes() puts one name in the place of all, and leaves the rest", () => {
+  const addressee = addresseeOf(DoCommandRequestSchema)!;
+  const rest = [0x1d, 1, 2, 3, 4];
+  const bytes = new Uint8Array([0x0a, 1, 65, ...rest, 0x0a, 2, 66, 66, 0x10, 5]);
+  const changed = addressee.putBytes(bytes, "C");
+  assert.deepEqual([...changed], [0x0a, 1, 67, ...rest, 0x10, 5]);
+});
+
 Deno.test("addresseeOf() finds nothing when a request names no resource", () => {
   assert.equal(addresseeOf(GetMachineStatusRequestSchema), undefined);
 });

@@ -124,6 +124,7 @@ function outgoing(
 
 /** Metadata of one connection or of the sign-in here; it means nothing to the next server. */
 const OWN_KEYS = new Set([
+  "accept-encoding",
   "authorization",
   "connection",
   "content-type",
@@ -164,33 +165,34 @@ export function readField(message: Uint8Array, number: number): Uint8Array | und
  * @throws {RangeError} when the bytes are no message.
  */
 export function withField(message: Uint8Array, number: number, value: Uint8Array): Uint8Array {
-  const rest: Uint8Array[] = [];
+  const changed = new Uint8Array(MOST_HEAD_BYTES + value.length + message.length);
+  let at = putVarint(changed, 0, number * 8 + 2);
+  at = putVarint(changed, at, value.length);
+  changed.set(value, at);
+  at += value.length;
   let kept = 0;
+  const keepTo = (to: number) => {
+    if (to > kept) changed.set(message.subarray(kept, to), at);
+    at += to - kept;
+  };
   walkFields(message, (field, start, _from, end) => {
     if (field !== number) return;
-    rest.push(message.subarray(kept, start));
+    keepTo(start);
     kept = end;
   });
-  rest.push(message.subarray(kept));
-  const head = [...varintOf(number * 8 + 2), ...varintOf(value.length)];
-  const size = rest.reduce((sum, { length }) => sum + length, head.length + value.length);
-  const changed = new Uint8Array(size);
-  changed.set(head);
-  changed.set(value, head.length);
-  let at = head.length + value.length;
-  for (const piece of rest) {
-    changed.set(piece, at);
-    at += piece.length;
-  }
-  return changed;
+  keepTo(message.length);
+  return changed.subarray(0, at);
 }
 
-function varintOf(value: number): number[] {
-  const bytes: number[] = [];
-  for (let left = value; bytes.length === 0 || left > 0; left = Math.floor(left / 128)) {
-    bytes.push(left >= 128 ? left % 128 + 128 : left);
-  }
-  return bytes;
+/** Of a field's number and its length. */
+const MOST_HEAD_BYTES = 10;
+
+function putVarint(bytes: Uint8Array, from: number, value: number): number {
+  let at = from;
+  let left = value;
+  for (; left >= 128; left = Math.floor(left / 128)) bytes[at++] = left % 128 + 128;
+  bytes[at++] = left;
+  return at;
 }
 
 /** Calls `found` with each length-delimited field: where it starts, its bytes from and to. */

@@ -9,11 +9,13 @@ export type CallMetadata = ReadonlyMap<string, readonly string[]>;
 /** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Custom-Metadata" */
 const KEY = /^[0-9a-z_.-]+$/;
 const VALUE = /^[\t\x20-\x7e]*$/;
+const NONE: CallMetadata = new Map();
 
 /** What a caller sent. @throws {ConnectError} INVALID_ARGUMENT for what gRPC doesn't allow. */
 export function readMetadata(metadata: Metadata | undefined): CallMetadata {
+  if (!metadata) return NONE;
   const read = new Map<string, readonly string[]>();
-  for (const [name, { values }] of Object.entries(metadata?.md ?? {})) {
+  for (const [name, { values }] of Object.entries(metadata.md)) {
     const key = name.toLowerCase();
     // HTTP/2's own names, which clients that turn their HTTP requests into frames may leave in.
     if (key.startsWith(":")) continue;
@@ -51,9 +53,10 @@ export function appendAnswerMetadata(target: Headers, metadata: Metadata | undef
 
 /** `Headers` as a frame holds them; undefined when there are none. */
 export function metadataOf(headers: Headers | undefined) {
+  if (!headers) return undefined;
   const md: Record<string, { values: string[] }> = {};
   let some = false;
-  for (const [key, value] of headers ?? []) {
+  for (const [key, value] of headers) {
     some = true;
     // `Headers` joins the values of a key; base64 has no comma.
     md[key] = { values: key.endsWith("-bin") ? value.split(/,\s*/) : [value] };

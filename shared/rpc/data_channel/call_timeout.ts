@@ -28,7 +28,8 @@ export function timeoutOf(
     // Zero is what a client without a limit sends, where it doesn't leave the field out.
     return ms === 0 ? undefined : ms;
   }
-  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(grpcTimeout ?? "") ?? [];
+  if (grpcTimeout === undefined) return undefined;
+  const [, digits, unit] = /^(\d{1,8})([HMSmun])$/.exec(grpcTimeout) ?? [];
   return digits && unit ? Number(digits) * (UNIT_MS[unit] ?? 0) : undefined;
 }
 

@@ -24,6 +24,11 @@ const Tag = {
 } as const;
 /** `status`, which is empty: no error. */
 const SUCCESS = [0x0a, 0] as const;
+/** The methods read last: most calls are of a few, and putting letters together takes longest. */
+const knownNames: string[] = [];
+const MOST_NAMES = 8;
+const LONGEST_KNOWN = 256;
+let nextName = 0;
 const MOST_SMALL = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** A piece of a message. */
@@ -194,15 +199,27 @@ class Reader {
 
   /** Letters of ASCII. */
   letters(length: number): string | undefined {
-    const end = this.#at + length;
-    if (end > this.#end) return undefined;
+    const from = this.#at;
+    if (from + length > this.#end) return undefined;
+    this.#at += length;
+    for (const known of knownNames) if (this.#reads(known, from, length)) return known;
     let text = "";
-    for (; this.#at < end; this.#at++) {
-      const letter = this.bytes[this.#at]!;
+    for (let at = from; at < this.#at; at++) {
+      const letter = this.bytes[at]!;
       if (letter > 0x7f) return undefined;
       text += String.fromCharCode(letter);
     }
+    if (length <= LONGEST_KNOWN) knownNames[nextName++ % MOST_NAMES] = text;
     return text;
+  }
+
+  /** From behind, where names differ. */
+  #reads(text: string, from: number, length: number): boolean {
+    if (text.length !== length) return false;
+    for (let n = length - 1; n >= 0; n--) {
+      if (this.bytes[from + n] !== text.charCodeAt(n)) return false;
+    }
+    return true;
   }
 
   #fail(): void {

@@ -51,6 +51,13 @@ Deno.test("frames have the bytes that protobuf writes, and are read back", () =>
   }
 });
 
+Deno.test("readPlainRequest() reads the names of many methods, of one length and read before", () => {
+  const names = Array.from({ length: 40 }, (_, n) => `/a.Service/M${n % 10}${Math.floor(n / 10)}`);
+  const all = [...names, ...names.slice(-4), ...names];
+  const read = all.map((name) => readPlainRequest(plainHeadersFrame(1n, name)!));
+  assert.deepEqual(read.map((frame) => frame?.kind === "headers" && frame.method), all);
+});
+
 Deno.test("what is not plain is left to protobuf", () => {
   assert.equal(plainHeadersFrame(1n, "/é/x"), undefined);
   for (const id of [2n ** 53n, 2n ** 64n - 1n]) {

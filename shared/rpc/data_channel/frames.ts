@@ -132,16 +132,16 @@ function read<T extends Request | Response>(
  *
  * @param last the caller sends no further message.
  */
-export function* requestMessageFrames(
+export function requestMessageFrames(
   id: bigint,
   message: Uint8Array,
   { last }: { last: boolean },
-): Generator<Frame> {
-  for (const packetMessage of pieces(message)) {
+): Iterable<Frame> {
+  return framesOf(message, (packetMessage) => {
     const eos = last && packetMessage.eom;
-    yield requestPieceFrame(id, packetMessage, eos) ??
+    return requestPieceFrame(id, packetMessage, eos) ??
       requestFrame(id, { case: "message", value: { hasMessage: true, packetMessage, eos } });
-  }
+  });
 }
 
 /** The frame that ends a caller's stream without a further message. */
@@ -151,21 +151,24 @@ export function endOfStreamFrame(id: bigint): Frame {
 }
 
 /** The frames of one answer. */
-export function* responseMessageFrames(id: bigint, message: Uint8Array): Generator<Frame> {
-  for (const packetMessage of pieces(message)) {
-    yield responsePieceFrame(id, packetMessage) ??
-      responseFrame(id, { case: "message", value: { packetMessage } });
-  }
+export function responseMessageFrames(id: bigint, message: Uint8Array): Iterable<Frame> {
+  return framesOf(message, (packetMessage) =>
+    responsePieceFrame(id, packetMessage) ??
+      responseFrame(id, { case: "message", value: { packetMessage } }));
 }
 
-/** An empty message is one empty piece. */
-function* pieces(message: Uint8Array): Generator<Piece> {
-  let at = 0;
-  do {
+/** An empty message is one empty piece; those of a long one are made when there is room for them. */
+function framesOf(message: Uint8Array, write: (piece: Piece) => Frame): Iterable<Frame> {
+  return message.length <= MAX_PIECE_BYTES
+    ? [write({ data: message, eom: true })]
+    : framesOfLong(message, write);
+}
+
+function* framesOfLong(message: Uint8Array, write: (piece: Piece) => Frame): Generator<Frame> {
+  for (let at = 0; at < message.length; at += MAX_PIECE_BYTES) {
     const end = Math.min(at + MAX_PIECE_BYTES, message.length);
-    yield { data: message.subarray(at, end), eom: end === message.length };
-    at = end;
-  } while (at < message.length);
+    yield write({ data: message.subarray(at, end), eom: end === message.length });
+  }
 }
 
 const EMPTY = new Uint8Array(0);

@@ -36,11 +36,10 @@ export class MadeCall {
   #trailer: Headers | undefined;
   /** The answers, then the error if the call ended with one. */
   readonly answers: MessageQueue;
-  /** Resolves when the answer begins, or never will. */
-  readonly begun: Promise<void>;
   /** Resolves with the call's error, or with nothing when it succeeded. */
   readonly ended: Promise<ConnectError | undefined>;
-  readonly #begin: () => void;
+  #hasBegun = false;
+  #begin = () => {};
   readonly #end: (error: ConnectError | undefined) => void;
   readonly #assembler: MessageAssembler;
   /** Aborts at the end of the call, so that nothing of it is sent from then on. */
@@ -50,13 +49,15 @@ export class MadeCall {
   constructor(private readonly options: MadeCallOptions) {
     this.answers = new MessageQueue(options.held);
     this.#assembler = new MessageAssembler(options.held);
-    const begun = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<ConnectError | undefined>();
-    this.begun = begun.promise;
     this.ended = ended.promise;
-    this.#begin = begun.resolve;
     this.#end = ended.resolve;
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /** Resolves when the answer begins, or never will. */
+  begun(): Promise<void> {
+    return this.#hasBegun ? Promise.resolve() : new Promise((resolve) => this.#begin = resolve);
   }
 
   get header(): Headers {
@@ -72,7 +73,7 @@ export class MadeCall {
     switch (type.case) {
       case "headers":
         if (type.value.metadata) appendAnswerMetadata(this.header, type.value.metadata);
-        return this.#begin();
+        return this.#begins();
       case "message":
         if (type.value.packetMessage) this.#message(type.value.packetMessage);
         return;
@@ -80,6 +81,11 @@ export class MadeCall {
         if (type.value.metadata) appendAnswerMetadata(this.trailer, type.value.metadata);
         return this.finish(this.#errorOf(type.value));
     }
+  }
+
+  #begins(): void {
+    this.#hasBegun = true;
+    this.#begin();
   }
 
   #message(piece: Piece): void {
@@ -91,14 +97,15 @@ export class MadeCall {
     }
   }
 
-  /** Sends one request. `last`: no further one comes. */
-  async send(request: Uint8Array, { last }: { last: boolean }): Promise<void> {
+  /** Sends one request. `last`: no further one comes. Returns nothing when it went at once. */
+  send(request: Uint8Array, { last }: { last: boolean }): Promise<void> | undefined {
     const { id, writer } = this.options;
     if (request.length > MAX_MESSAGE_BYTES) {
       const text = `the request is larger than ${MAX_MESSAGE_BYTES} bytes`;
-      return this.cancel(new ConnectError(text, Code.ResourceExhausted));
+      this.cancel(new ConnectError(text, Code.ResourceExhausted));
+      return undefined;
     }
-    await writer.sendAll(requestMessageFrames(id, request, { last }), () => this.#over);
+    return writer.sendAll(requestMessageFrames(id, request, { last }), () => this.#over);
   }
 
   /** Sends requests until they or the call end. */
@@ -107,7 +114,8 @@ export class MadeCall {
     try {
       for await (const request of requests) {
         if (over.aborted) return;
-        await this.send(request, { last: false });
+        const pending = this.send(request, { last: false });
+        if (pending) await pending;
         if (over.aborted) return;
       }
       if (!over.aborted) this.options.writer.send(endOfStreamFrame(this.options.id));
@@ -141,7 +149,7 @@ export class MadeCall {
     this.options.signal.removeEventListener("abort", this.#onAbort);
     this.#assembler.clear();
     this.answers.end(error);
-    this.#begin();
+    this.#begins();
     this.#end(error);
     this.options.onEnd();
   }

@@ -59,14 +59,18 @@ export class MessageQueue {
     this.#wake();
   }
 
+  /** The next message, if it is there. */
+  take(): Uint8Array | undefined {
+    const message = this.#messages[this.#next];
+    if (message) this.#took(message);
+    return message;
+  }
+
   /** The next message; undefined at the end. @throws what the stream ended with. */
   async next(): Promise<Uint8Array | undefined> {
     for (;;) {
-      const message = this.#messages[this.#next];
-      if (message) {
-        this.#took(message);
-        return message;
-      }
+      const message = this.take();
+      if (message) return message;
       if (this.#end?.error !== undefined) throw this.#end.error;
       if (this.#end) return undefined;
       await new Promise<void>((resolve) => this.#wake = resolve);

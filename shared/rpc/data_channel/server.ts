@@ -21,7 +21,7 @@ import { Turn } from "./turn.ts";
 /** Calls at a time on one channel; clients of the family do not make more. */
 export const MOST_CALLS = 256;
 
-/** Calls that have ended and are remembered: what of them is still on its way means nothing. */
+/** Least number of ended calls remembered: what of them is still on its way means nothing. */
 const ENDED_CALLS = 1_024;
 
 export interface DataChannelServerOptions {
@@ -69,7 +69,9 @@ export function serveDataChannel(
 class DataChannelServer implements ServedDataChannel {
   readonly #writer: FrameWriter;
   readonly #turns = new Map<bigint, Turn>();
-  readonly #endedIds = new Set<bigint>();
+  /** The last ones, and those before them. */
+  #endedIds = new Set<bigint>();
+  #endedBefore = new Set<bigint>();
   readonly #held: HeldBytes;
   readonly #running = new RunningCalls();
   readonly #deadlines = new CallDeadlines();
@@ -137,7 +139,7 @@ class DataChannelServer implements ServedDataChannel {
   #message(id: bigint, message: RequestPiece): void {
     const turn = this.#turns.get(id);
     if (turn) turn.request(message);
-    else if (!this.#endedIds.has(id)) this.#refuse(id, invalid("headers not yet received"));
+    else if (!this.#hasEnded(id)) this.#refuse(id, invalid("headers not yet received"));
   }
 
   /** @throws {ConnectError} when the call is not taken up. */
@@ -179,15 +181,15 @@ class DataChannelServer implements ServedDataChannel {
     refuse(this.#writer, id, error);
   }
 
+  #hasEnded(id: bigint): boolean {
+    return this.#endedIds.has(id) || this.#endedBefore.has(id);
+  }
+
   #remember(id: bigint): void {
-    // An id may have been used before; it counts from its last call on.
-    this.#endedIds.delete(id);
     this.#endedIds.add(id);
-    if (this.#endedIds.size <= ENDED_CALLS) return;
-    for (const oldest of this.#endedIds) {
-      this.#endedIds.delete(oldest);
-      return;
-    }
+    if (this.#endedIds.size < ENDED_CALLS) return;
+    this.#endedBefore = this.#endedIds;
+    this.#endedIds = new Set();
   }
 
   #endStreams(): void {

@@ -8,6 +8,7 @@ import {
 } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
 import type { Call, CallOutcome, Interceptor } from "../server/interceptor.ts";
+import type { ForwardedCall } from "../client/forward.ts";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
 import { peerKey } from "../server/peer.ts";
 import { RpcRouter } from "../server/router.ts";
@@ -348,8 +349,10 @@ Deno.test("serveDataChannel() goes no further with a call that ended before it w
 
 Deno.test("serveDataChannel() passes calls on as bytes where a route says so", async () => {
   const seen: Uint8Array[] = [];
+  let metadata: object | undefined;
   const elsewhere = {
-    unary: (_call: unknown, request: Uint8Array) => {
+    unary: (call: ForwardedCall, request: Uint8Array) => {
+      metadata = call.forwardedHeaders();
       seen.push(request);
       return Promise.resolve(request);
     },
@@ -362,12 +365,15 @@ Deno.test("serveDataChannel() passes calls on as bytes where a route says so", a
   });
   const { client } = serveEcho({ router });
   const caller = new RawCaller(client);
-  caller.headers(1, ECHO);
+  caller.headers(1, ECHO, {
+    metadata: { md: { "accept-encoding": { values: ["identity"] }, own: { values: ["x"] } } },
+  });
   caller.message(1, echo("passed on"));
   assert.deepEqual((await caller.ended(1)).messages.map((bytes) => [...bytes]), [
     [...echo("passed on")],
   ]);
   assert.equal(seen.length, 1);
+  assert.deepEqual(metadata, { own: ["x"] });
   caller.headers(2, BIDI);
   caller.message(2, bidi("first"));
   caller.message(2, bidi("x"), { eos: true });

@@ -42,16 +42,16 @@ export class DataChannelCalls implements CallChannel {
   }
 
   async call(outgoing: OutgoingCall, request: Uint8Array): Promise<Uint8Array> {
-    const call = this.#begin(outgoing);
-    return await this.#answer(call, request);
+    const call = this.#ask(outgoing, request);
+    return answerOf(call, await call.ended);
   }
 
   async unaryWithMetadata(
     outgoing: OutgoingCall,
     request: Uint8Array,
   ): Promise<AnswerMetadata & { bytes: Uint8Array }> {
-    const call = this.#begin(outgoing);
-    const bytes = await this.#answer(call, request);
+    const call = this.#ask(outgoing, request);
+    const bytes = answerOf(call, await call.ended);
     return { bytes, header: call.header, trailer: call.trailer };
   }
 
@@ -61,7 +61,7 @@ export class DataChannelCalls implements CallChannel {
   ): Promise<AnswerMetadata & { messages: AsyncIterable<Uint8Array> }> {
     const call = this.#begin(outgoing);
     void call.sendAll(requests);
-    await call.begun;
+    await call.begun();
     return { header: call.header, trailer: call.trailer, messages: call.messages() };
   }
 
@@ -71,14 +71,11 @@ export class DataChannelCalls implements CallChannel {
     this.channel.close();
   }
 
-  async #answer(call: MadeCall, request: Uint8Array): Promise<Uint8Array> {
+  /** Makes a call with one request. @throws {ConnectError} when it can't be made. */
+  #ask(outgoing: OutgoingCall, request: Uint8Array): MadeCall {
+    const call = this.#begin(outgoing);
     void call.send(request, { last: true });
-    const error = await call.ended;
-    if (error) throw error;
-    const bytes = await call.answers.next();
-    call.answers.drop();
-    if (!bytes) throw new ConnectError("the call finished without a response", Code.Internal);
-    return bytes;
+    return call;
   }
 
   /** @throws {ConnectError} when the call can't be made. */
@@ -123,6 +120,15 @@ function headersFrame(id: bigint, { path, metadata, timeoutMs }: OutgoingCall): 
     throw new ConnectError("the metadata of the call is too long", Code.ResourceExhausted);
   }
   return frame;
+}
+
+/** The one answer of a call that has ended. @throws what it ended with. */
+function answerOf(call: MadeCall, error: ConnectError | undefined): Uint8Array {
+  if (error) throw error;
+  const bytes = call.answers.take();
+  call.answers.drop();
+  if (!bytes) throw new ConnectError("the call finished without a response", Code.Internal);
+  return bytes;
 }
 
 function gone(reason: string): ConnectError {

@@ -92,7 +92,13 @@ export class Turn {
       if (pending !== undefined) await pending;
       if (this.#ended) return;
       if (this.answersMany) await this.#answerMany();
-      else await this.#answerOne();
+      else {
+        const request = this.#asksMany ? this.#requests.read() : await this.#requests.next();
+        const bytes = await invokeOne(this.options.binding, call, request ?? missing());
+        if (this.#ended) return;
+        const left = answer.message(bytes);
+        if (left) await left;
+      }
       if (this.#ended) return;
       answer.begin();
       this.#end(undefined);
@@ -101,12 +107,6 @@ export class Turn {
     } finally {
       stop();
     }
-  }
-
-  async #answerOne(): Promise<void> {
-    const { binding, call, answer } = this.options;
-    const bytes = await invokeOne(binding, call, await this.#input());
-    if (!this.#ended) await answer.message(bytes);
   }
 
   async #answerMany(): Promise<void> {
@@ -126,18 +126,14 @@ export class Turn {
     }
   }
 
+  /** Of a call with a stream of answers. */
   async #input() {
     if (this.#asksMany) return this.#requests.read();
-    // A call with one answer has a limit already.
-    const limit = this.answersMany
-      ? this.options.deadlines.watch(this, DEFAULT_CALL_DEADLINE_MS)
-      : undefined;
+    const limit = this.options.deadlines.watch(this, DEFAULT_CALL_DEADLINE_MS);
     try {
-      const request = await this.#requests.next();
-      if (!request) throw invalid("the call was half-closed without a request");
-      return request;
+      return await this.#requests.next() ?? missing();
     } finally {
-      limit?.release();
+      limit.release();
     }
   }
 
@@ -174,7 +170,7 @@ export class Turn {
     this.options.onEnd();
     this.#assembler.clear();
     this.#requests.drop(error ?? ENDED);
-    void this.#stopAnswers();
+    if (this.#answers) void this.#stopAnswers();
     runAfter(interceptors, call, {
       code: error?.code,
       error,
@@ -188,6 +184,11 @@ export class Turn {
     if (this.#ended) return new ConnectError("the caller went away", Code.Canceled);
     return toCallerError(error, this.options.binding.path, this.options.report);
   }
+}
+
+/** @throws {ConnectError} INVALID_ARGUMENT */
+function missing(): never {
+  throw invalid("the call was half-closed without a request");
 }
 
 function invalid(text: string): ConnectError {

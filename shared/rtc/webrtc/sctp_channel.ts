@@ -16,7 +16,7 @@ export const PayloadProtocol = {
 /** Of messages that came before somebody wanted them. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
 
-type SendNow = (protocol: number, data: Buffer) => void;
+type SendNow = (protocol: number, data: Uint8Array) => void;
 
 /** The side of {@link MessageChannel} that SCTP sees. */
 export class SctpChannel implements MessageChannel {
@@ -25,7 +25,7 @@ export class SctpChannel implements MessageChannel {
   bufferedBytes = 0;
   readonly #onClose: (reason: string) => void;
   readonly #inbox = new Inbox<Uint8Array>();
-  readonly #queue: { protocol: number; data: Buffer }[] = [];
+  readonly #queue: { protocol: number; data: Uint8Array }[] = [];
   #unreadBytes = 0;
   #inSctpBytes = 0;
   #limit = MAX_FRAME_BYTES;
@@ -48,9 +48,8 @@ export class SctpChannel implements MessageChannel {
   }
 
   send(bytes: Uint8Array<ArrayBuffer>): void {
-    const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (data.length > 0) this.#put(PayloadProtocol.binary, data);
-    else this.#put(PayloadProtocol.emptyBinary, Buffer.alloc(1));
+    if (bytes.length > 0) this.#put(PayloadProtocol.binary, bytes);
+    else this.#put(PayloadProtocol.emptyBinary, new Uint8Array(1));
   }
 
   /** Sends a message as text, which is what the negotiation channel carries. */
@@ -99,7 +98,7 @@ export class SctpChannel implements MessageChannel {
     this.onClosed(reason);
   }
 
-  #put(protocol: number, data: Buffer): void {
+  #put(protocol: number, data: Uint8Array): void {
     if (this.#closed) throw new ConnectError("the data channel is closed", Code.Unavailable);
     if (data.length > this.#limit) {
       throw new ConnectError(
@@ -107,9 +106,12 @@ export class SctpChannel implements MessageChannel {
         Code.InvalidArgument,
       );
     }
-    this.#queue.push({ protocol, data });
     this.bufferedBytes += data.length;
-    this.#pump();
+    if (this.#sendNow && this.#queue.length === 0 && this.#inSctpBytes < this.#mostInSctp) {
+      this.#inSctpBytes += data.length;
+      return this.#sendNow(protocol, data);
+    }
+    this.#queue.push({ protocol, data });
   }
 
   #pump(): void {

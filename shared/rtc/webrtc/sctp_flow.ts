@@ -83,12 +83,12 @@ export class SctpFlow {
   }
 
   /** Sends a message. */
-  send(streamId: number, protocol: number, data: Buffer): void {
+  send(streamId: number, protocol: number, data: Uint8Array): void {
     const { outboundQueue, outboundStreamSeq, maxPayloadSize } = this.#association;
     const sequence = outboundStreamSeq[streamId] ?? 0;
     outboundStreamSeq[streamId] = (sequence + 1) % 2 ** 16;
     for (let at = 0; at < data.length; at += maxPayloadSize) {
-      const piece = data.subarray(at, at + maxPayloadSize);
+      const piece = data.length <= maxPayloadSize ? data : data.subarray(at, at + maxPayloadSize);
       const flags = (at === 0 ? Flags.first : 0) |
         (at + maxPayloadSize >= data.length ? Flags.last : 0);
       const tsn = this.#association.localTsn;
@@ -251,6 +251,7 @@ export class SctpFlow {
       }
       isEarliest = false;
     }
+    const sentTime = Date.now() / 1000;
     while (association.flightSize < window) {
       const [chunk] = outboundQueue;
       // One may always be on its way: the peer may not say when it has room again (6.1, A).
@@ -259,7 +260,7 @@ export class SctpFlow {
       sentQueue.push(chunk);
       association.flightSize += chunk.bookSize;
       chunk.sentCount++;
-      chunk.sentTime = Date.now() / 1000;
+      chunk.sentTime = sentTime;
       add(chunk);
       if (!association.timer3Handle) association.timer3Start();
       this.#options.left(chunk.streamId, chunk.bookSize);

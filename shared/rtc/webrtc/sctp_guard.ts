@@ -113,6 +113,10 @@ function boundMemory(association: Association, end: (reason: string) => void): v
   // werift copies and sorts all that is out of order with each packet, and sorts it as text.
   association.markReceived = (tsn) => {
     const { sackMisOrdered: early, sackDuplicates: duplicates } = association;
+    if (early.size === 0 && tsn === next(association.lastReceivedTsn)) {
+      association.lastReceivedTsn = tsn;
+      return false;
+    }
     if (isBefore(tsn, next(association.lastReceivedTsn)) || early.has(tsn)) {
       if (duplicates.length < MOST_DUPLICATES) duplicates.push(tsn);
       return true;

@@ -109,7 +109,7 @@ export class SctpLink {
     await this.#association.stop().catch(() => {});
   }
 
-  #deliver(streamId: number, protocol: number, data: Buffer): void {
+  #deliver(streamId: number, protocol: number, data: Uint8Array): void {
     if (this.#ended) return;
     if (data.length > MAX_MESSAGE_BYTES) {
       return this.#end(

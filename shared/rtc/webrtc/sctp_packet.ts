@@ -29,7 +29,7 @@ export class DataChunk {
     readonly streamId: number,
     readonly streamSeqNum: number,
     readonly protocol: number,
-    readonly userData: Buffer,
+    readonly userData: Uint8Array,
   ) {}
 
   readonly type = Type.data;
@@ -135,7 +135,7 @@ function readData(packet: Buffer, at: number, end: number): DataChunk {
     get16(packet, at + 8),
     get16(packet, at + 10),
     get32(packet, at + 12),
-    packet.subarray(from, end),
+    new Uint8Array(packet.buffer, packet.byteOffset + from, end - from),
   );
 }
 

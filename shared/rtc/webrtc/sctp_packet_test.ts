@@ -17,7 +17,14 @@ Deno.test("crc32c() is that of RFC 3720, B.4, for any length", () => {
 
 Deno.test("a packet is read as it was written, and its bytes stay as they were", () => {
   const data = [0, 1, 2, 3, 4, 500].map((length, index) =>
-    new DataChunk(Flags.whole, 0xffff_fff0 + index, 1, 65_535, 53, randomBytes(length))
+    new DataChunk(
+      Flags.whole,
+      0xffff_fff0 + index,
+      1,
+      65_535,
+      53,
+      new Uint8Array(randomBytes(length)),
+    )
   );
   const sack = makeSack(0xffff_ffff, 131_072, [[2, 2], [4, 65_535]], [7, 0xffff_fffe]);
   const packet = writePacket(ADDRESS, sack, data);

@@ -152,7 +152,7 @@ export interface Association {
   stop(): Promise<void>;
   send(streamId: number, protocol: number, data: Buffer): Promise<void>;
   handleData(packet: Buffer): Promise<void>;
-  receive(streamId: number, protocol: number, data: Buffer): void;
+  receive(streamId: number, protocol: number, data: Uint8Array): void;
   receiveDataChunk(chunk: DataChunk): void;
   receiveSackChunk(chunk: Sack): Promise<void>;
   markReceived(tsn: number): boolean;
