@@ -196,9 +196,18 @@ async function losses({ rig, traffic, grpc }: Fleet): Promise<string> {
   const data = grpc.client(DataService);
   const { rawData } = await data.tabularDataBySQL({
     organizationId: rig.bootstrapped.org_id,
-    sqlQuery: "SELECT count(*) AS n FROM readings",
+    sqlQuery: "SELECT part_id, count(*) AS n FROM readings GROUP BY part_id",
   });
-  const stored = Number(deserialize(rawData[0] ?? new Uint8Array())["n"]);
+  const stored = new Map(rawData.map((row) => {
+    const { part_id: id, n } = deserialize(row);
+    return [String(id), Number(n)];
+  }));
+  let [sent, missing] = [0, 0];
+  for (const [id, count] of traffic.readings) {
+    sent += count;
+    // A call that failed may have been carried out: of some there are more.
+    missing += Math.max(0, count - (stored.get(id) ?? 0));
+  }
   const app = grpc.client(AppService);
   let lines = 0;
   let found = 0;
@@ -211,8 +220,9 @@ async function losses({ rig, traffic, grpc }: Fleet): Promise<string> {
       if (pageToken === "") break;
     }
   }
-  return `${traffic.readings - stored} of ${traffic.readings} readings, ` +
-    `${lines - found} of ${lines} log lines of ${Math.min(LOOKED_AT, traffic.lines.size)} machines`;
+  const looked = Math.min(LOOKED_AT, traffic.lines.size);
+  return `${missing} of ${sent} readings, ${Math.max(0, lines - found)} of ${lines} log lines of ` +
+    `${looked} machines that were acknowledged`;
 }
 
 /** What the databases take, with what is not yet in the file itself. */

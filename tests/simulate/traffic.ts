@@ -26,6 +26,8 @@ export class Traffic {
   readonly uploads = new Latencies();
   /** Lines that the cloud has acknowledged, by part. */
   readonly lines = new Map<string, number>();
+  /** Readings likewise. */
+  readonly readings = new Map<string, number>();
   #machine: Client<typeof MachineService>;
   #robot: Client<typeof RobotService>;
   #sync: Client<typeof DataSyncService>;
@@ -34,11 +36,6 @@ export class Traffic {
     this.#machine = grpc.client(MachineService);
     this.#robot = grpc.client(RobotService);
     this.#sync = grpc.client(DataSyncService);
-  }
-
-  /** Readings that the cloud has acknowledged. */
-  get readings(): number {
-    return this.uploads.count * READINGS;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -84,9 +81,10 @@ export class Traffic {
 
   async #sendReadings(n: number): Promise<void> {
     const now = Date.now();
-    await this.uploads.measure(this.#sync.dataCaptureUpload({
+    const partId = this.machines.idOf(n);
+    const isKept = await this.uploads.measure(this.#sync.dataCaptureUpload({
       metadata: {
-        partId: this.machines.idOf(n),
+        partId,
         componentType: "rdk:component:sensor",
         componentName: "climate",
         methodName: "Readings",
@@ -101,5 +99,6 @@ export class Traffic {
         };
       }),
     }));
+    if (isKept) this.readings.set(partId, (this.readings.get(partId) ?? 0) + READINGS);
   }
 }
