@@ -73,7 +73,7 @@ export function openFleetServices(options: FleetServicesOptions) {
   const tail = new LogTail();
   const intake = new LogIntake(options.logs, tail, clock, options.logLimits);
   const rollouts = new FragmentRollouts({
-    ...{ queries, changes, clock, log: log.child("fragments") },
+    ...{ queries, engine: database.engine, changes, clock, log: log.child("fragments") },
     transact: (work) => database.quickTransaction(work),
   });
   const configs = new MachineConfigs({

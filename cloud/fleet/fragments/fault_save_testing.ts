@@ -11,7 +11,7 @@ import { saveFragment } from "./fragment_save.ts";
 /** For a child process of a test that may be killed on its way: saves a part, then its fragment. */
 export async function saveOnce(dataDir: string, partId: string, fragmentId: string): Promise<void> {
   const { database } = await openDataFolder(dataDir, systemRandom);
-  const { queries } = database;
+  const { queries, engine } = database;
   const actor = { type: "api-key", id: "test" } as const;
   const log = memoryLogger("test");
   const changes = new ChangeFeed(database, systemClock, log);
@@ -22,6 +22,6 @@ export async function saveOnce(dataDir: string, partId: string, fragmentId: stri
   await queries.transaction().execute((work) =>
     saveFragment(work, fragmentId, { config: changed }, actor, now)
   );
-  await new FragmentRollouts({ queries, changes, clock: systemClock, log }).finish();
+  await new FragmentRollouts({ queries, engine, changes, clock: systemClock, log }).finish();
   database.close();
 }

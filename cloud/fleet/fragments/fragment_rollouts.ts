@@ -19,6 +19,7 @@ import {
 
 export interface FragmentRolloutsOptions {
   readonly queries: Queries;
+  readonly engine: CloudDatabase["engine"];
   /**
    * Need not wait for the disk: what a power cut takes back is brought to the parts once more.
    * Left out: an ordinary transaction.
@@ -30,13 +31,14 @@ export interface FragmentRolloutsOptions {
 }
 
 /**
- * Parts that get a change of a fragment at once: as many as {@link BATCH_MS} lasts for, and no more
- * than may be notified of it at once.
+ * Parts that get a change of a fragment at once: as many as may be written in {@link BATCH_MS}, and
+ * no more than may be notified of it at once.
  */
-const SMALLEST_BATCH = 10;
 const LARGEST_BATCH = 100;
-/** Nothing else is served while a batch is written. */
-const BATCH_MS = 30;
+/** With PostgreSQL a batch mostly waits for answers, so that a smaller one takes as long. */
+const SMALLEST_BATCH = { sqlite: 10, postgres: 50 };
+/** With SQLite nothing else is served while a batch is written, with PostgreSQL nothing else saved. */
+const BATCH_MS = { sqlite: 30, postgres: 200 };
 /** Configurations that nobody has are deleted so many at a time. */
 const SWEPT_AT_ONCE = 50;
 /** How often to look for what another process saved. */
@@ -69,11 +71,13 @@ export async function startRollout(
 export class FragmentRollouts {
   #resolver: RolloutResolver | undefined;
   #resolverOf = 0;
-  #batchSize = SMALLEST_BATCH;
+  #batchSize: number;
   #running: Promise<void> = Promise.resolve();
   readonly #begun = new Watched(undefined);
 
-  constructor(private readonly options: FragmentRolloutsOptions) {}
+  constructor(private readonly options: FragmentRolloutsOptions) {
+    this.#batchSize = SMALLEST_BATCH[options.engine];
+  }
 
   /** Brings what waits to as many parts as one batch has; {@link run} continues with the rest. */
   async begin(): Promise<void> {
@@ -110,7 +114,7 @@ export class FragmentRollouts {
   }
 
   async #batch(): Promise<boolean> {
-    const { queries, changes, clock } = this.options;
+    const { queries, engine, changes, clock } = this.options;
     const transact = this.options.transact ??
       ((work: (transaction: Transaction<CloudTables>) => Promise<void>) =>
         queries.transaction().execute(work));
@@ -125,7 +129,7 @@ export class FragmentRollouts {
     await transact(async (transaction) => {
       const startedMs = clock.monotonicMs();
       await this.#write(transaction, rollout, batch, last?.id);
-      this.#batchSize = nextSize(size, clock.monotonicMs() - startedMs);
+      this.#batchSize = nextSize(size, clock.monotonicMs() - startedMs, engine);
     });
     // Those who are notified send requests for what changed.
     await letOthersWork();
@@ -212,7 +216,8 @@ export class FragmentRollouts {
   }
 }
 
-function nextSize(size: number, tookMs: number): number {
-  const next = tookMs > BATCH_MS ? size / 2 : tookMs < BATCH_MS / 2 ? size * 2 : size;
-  return Math.round(Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH, next)));
+function nextSize(size: number, tookMs: number, engine: CloudDatabase["engine"]): number {
+  const mayMs = BATCH_MS[engine];
+  const next = tookMs > mayMs ? size / 2 : tookMs < mayMs / 2 ? size * 2 : size;
+  return Math.round(Math.min(LARGEST_BATCH, Math.max(SMALLEST_BATCH[engine], next)));
 }
