@@ -72,6 +72,8 @@ export class MadeCall {
   take(type: ResponseContent): void {
     switch (type.case) {
       case "headers":
+        // An answer has one; more could fill the memory of who calls.
+        if (this.#hasBegun) return;
         if (type.value.metadata) appendAnswerMetadata(this.header, type.value.metadata);
         return this.#begins();
       case "message":

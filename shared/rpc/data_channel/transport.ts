@@ -124,9 +124,9 @@ function headersFrame(id: bigint, { path, metadata, timeoutMs }: OutgoingCall): 
 
 /** The one answer of a call that has ended. @throws what it ended with. */
 function answerOf(call: MadeCall, error: ConnectError | undefined): Uint8Array {
-  if (error) throw error;
-  const bytes = call.answers.take();
+  const bytes = error ? undefined : call.answers.take();
   call.answers.drop();
+  if (error) throw error;
   if (!bytes) throw new ConnectError("the call finished without a response", Code.Internal);
   return bytes;
 }

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { Metadata } from "@grpc/grpc-js";
 import assert from "node:assert/strict";
@@ -6,7 +6,10 @@ import { Buffer } from "node:buffer";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { DataSyncService } from "../../gen/viam/app/datasync/v1/data_sync_pb.ts";
 import { ResourceNameSchema } from "../../gen/viam/common/v1/common_pb.ts";
-import { TestEchoService } from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
+import {
+  EchoResponseSchema,
+  TestEchoService,
+} from "../../gen/viam/component/testecho/v1/testecho_pb.ts";
 import { waitFor } from "../../base/time/wait_for.ts";
 import type { CallOutcome, Interceptor } from "../server/interceptor.ts";
 import { MAX_MESSAGE_BYTES } from "../client/limits.ts";
@@ -17,6 +20,8 @@ import type { DataChannelServerOptions } from "./server.ts";
 import { echoRouter, patterned, serveEcho } from "./testing.ts";
 import { MULTIPLE, multiple } from "./messages_testing.ts";
 import { createDataChannelTransport, DataChannelCalls } from "./transport.ts";
+import { readRequest, responseFrame, responseMessageFrames } from "./frames.ts";
+import { channelPair } from "../../rtc/webrtc/channel_testing.ts";
 
 /** Both ends, with clients of what is served. */
 function connect(options: Partial<DataChannelServerOptions> = {}) {
@@ -132,6 +137,32 @@ Deno.test("createDataChannelTransport() carries metadata both ways", async () =>
   });
   assert.deepEqual([header.get("x-ask"), header.get("raw-bin")], ["asked", raw]);
   assert.equal(trailer.get("x-end"), "there");
+});
+
+Deno.test("DataChannelCalls keeps one header of an answer, and nothing of one that failed", async () => {
+  const [client, server] = channelPair();
+  const message = "x".repeat(24 * 1_024 * 1_024);
+  const answer = toBinary(EchoResponseSchema, create(EchoResponseSchema, { message }));
+  server.onMessage = (bytes) => {
+    const { id, type } = readRequest(bytes) ?? {};
+    if (id === undefined || type?.case !== "headers") return;
+    for (const value of ["first", "again"]) {
+      const metadata = { md: { "x-header": { values: [value] } } };
+      server.send(responseFrame(id, { case: "headers", value: { metadata } }));
+    }
+    for (const frame of responseMessageFrames(id, answer)) server.send(frame);
+    const status = { code: Code.DataLoss, message: "lost" };
+    server.send(responseFrame(id, { case: "trailers", value: { status } }));
+  };
+  const echo = createClient(TestEchoService, createDataChannelTransport(client));
+  // Three such answers are more than all calls of a channel may hold.
+  for (let n = 0; n < 3; n++) {
+    let header: string | null = "";
+    const onHeader = (headers: Headers) => header = headers.get("x-header");
+    const error = await rejection(Array.fromAsync(echo.echoMultiple({}, { onHeader })));
+    assert.deepEqual([error.code, header], [Code.DataLoss, "first"]);
+    assert.equal((await rejection(echo.echo({}))).code, Code.DataLoss);
+  }
 });
 
 Deno.test("createDataChannelTransport() refuses what can't be sent, before it is", async () => {
