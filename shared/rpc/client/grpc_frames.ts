@@ -8,6 +8,7 @@ import type { HeaderList } from "../h2/fields.ts";
 import type { OutgoingCall } from "./call_channel.ts";
 import { addDetails, DETAILS } from "./grpc_status.ts";
 import { ErrorCode } from "../h2/frames.ts";
+import { MAX_HEADER_BYTES } from "../h2/hpack.ts";
 import { type HeaderBlock, HeaderField } from "../h2/hpack_encoder.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
 
@@ -19,6 +20,11 @@ const SMALLEST_PIECE = 512;
 const LONGEST_TIMEOUT_MS = 99_999_999;
 /** Paths whose headers are kept; no server here has as many methods. */
 const KEPT_PATHS = 1_000;
+
+/** Of path and metadata, counted as a peer counts headers; the rest is for {@link RequestHeaders}. */
+const LONGEST_METADATA = MAX_HEADER_BYTES - 1_024;
+/** What a peer adds for each field: RFC 7541, 4.1. */
+const FIELD_OVERHEAD = 32;
 
 const METHOD = new HeaderField(":method", "POST", 3);
 const HTTP = new HeaderField(":scheme", "http", 6);
@@ -39,6 +45,10 @@ export class RequestHeaders {
     this.#authority = new HeaderField(":authority", authority);
   }
 
+  /**
+   * @throws {ConnectError} RESOURCE_EXHAUSTED when a peer would take the metadata for an attack, and
+   * end all calls of the connection.
+   */
   of({ path, metadata, timeoutMs }: OutgoingCall): HeaderBlock {
     const others: string[] = [];
     if (timeoutMs !== undefined) {
@@ -49,6 +59,11 @@ export class RequestHeaders {
       const value = headers[key];
       if (Array.isArray(value)) { for (const one of value) others.push(key, one); }
       else if (value !== undefined) others.push(key, String(value));
+    }
+    let bytes = path.length + others.length / 2 * FIELD_OVERHEAD;
+    for (const text of others) bytes += text.length;
+    if (bytes > LONGEST_METADATA) {
+      throw new ConnectError("the metadata of the call is too long", Code.ResourceExhausted);
     }
     return { repeated: this.#repeated(path), others };
   }

@@ -41,6 +41,19 @@ Deno.test("RequestHeaders.of() gives what every call has, then its deadline and 
   assert.deepEqual(decoded(1e12), [...common, "grpc-timeout", "99999999m", ...own]);
 });
 
+Deno.test("RequestHeaders.of() refuses what a server would end the connection for", () => {
+  const headers = new RequestHeaders("localhost:80");
+  const of = (metadata: Metadata) => headers.of({ path: "/s/M", metadata, signal, timeoutMs: 1 });
+  const metadata = new Metadata();
+  metadata.set("long", "x".repeat(64_000));
+  assert.ok(new HpackDecoder().decode(new HpackEncoder().encode(of(metadata))));
+  metadata.set("more", "x".repeat(1_000));
+  assert.throws(() => of(metadata), { code: Code.ResourceExhausted });
+  const many = new Metadata();
+  for (let n = 0; n < 2_000; n++) many.set(`k${n}`, "");
+  assert.throws(() => of(many), { code: Code.ResourceExhausted });
+});
+
 Deno.test("MessageCutter gives the messages, wherever the chunks are cut", () => {
   const all = [3, 0, 0, 300, 1].map((size) => new Uint8Array(size).fill(size));
   const bytes = Buffer.concat(all.map(framed));
