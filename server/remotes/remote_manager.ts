@@ -104,9 +104,8 @@ export class RemoteManager {
     }
     const { list, link } = supervisor.state;
     const id = list.machines.get(remote);
-    if (asking.length >= MOST_HOPS || (id !== undefined && asking.includes(id))) {
-      throw new Error("it would ask itself");
-    }
+    if (id !== undefined && asking.includes(id)) throw new Error("it would ask itself");
+    if (asking.length >= MOST_HOPS) throw new Error(`more than ${MOST_HOPS} machines ask`);
     const robot = createClient(RobotService, link.channel.transport);
     const headers = { [ASKING_HEADER]: [...asking, this.options.ownId].join(",") };
     const { frameSystemConfigs } = await robot.frameSystemConfig({}, { signal, headers });

@@ -91,21 +91,27 @@ export function prefixed(prefix: string, name: string): string {
   return name.slice(0, at) + prefix + name.slice(at);
 }
 
-/** The `MACHINES_HEADER` of a machine with these remotes. */
+/**
+ * The `MACHINES_HEADER` of a machine with these remotes. The nearest machines come first, so that
+ * those behind one remote do not take the room of another.
+ */
 export function machinesHeader(
   ownId: string,
   remotes: Iterable<ReadonlyMap<string, string>>,
 ): string {
   const entries = [ownId];
   let length = ownId.length;
-  for (const machines of remotes) {
-    for (const [path, id] of machines) {
-      const entry = `${path}=${id}`;
-      length += entry.length + 1;
-      if (entries.length < MOST_MACHINES && length <= LONGEST_HEADER) entries.push(entry);
-    }
+  for (const [path, id] of [...remotes].flatMap((one) => [...one]).sort(nearestFirst)) {
+    const entry = `${path}=${id}`;
+    length += entry.length + 1;
+    if (entries.length >= MOST_MACHINES || length > LONGEST_HEADER) break;
+    entries.push(entry);
   }
   return entries.join(",");
+}
+
+function nearestFirst([a]: readonly [string, string], [b]: readonly [string, string]): number {
+  return a.split(":").length - b.split(":").length;
 }
 
 const ENTRY = /^([\w:-]{1,400})=([\w-]{1,64})$/;

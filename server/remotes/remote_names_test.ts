@@ -99,6 +99,12 @@ Deno.test("machines of a circle name one another once, however often they ask", 
   assert.equal(headers.get("a")!.split(",").length, 1 + 2 + 4);
 });
 
+Deno.test("machinesHeader() names the nearest machines first", () => {
+  const far = Array.from({ length: 63 }, (_, at) => [`m:n${at}`, `far-${at}`] as const);
+  const header = machinesHeader("me", [new Map([["m", "M"], ...far]), new Map([["b", "B"]])]);
+  assert.deepEqual(header.split(",").slice(0, 4), ["me", "m=M", "b=B", "m:n0=far-0"]);
+});
+
 Deno.test("machinesHeader() is as long as is read", () => {
   const long = new Map(Array.from({ length: 60 }, (_, at) => [`${at}`.padStart(300, "r"), "x"]));
   const header = machinesHeader("me", [long]);

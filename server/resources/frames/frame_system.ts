@@ -202,7 +202,9 @@ export class FrameSystem {
         return [];
       }
     }));
-    return this.#sorted([...this.#configured, ...found.flat()]);
+    const all = [...this.#configured, ...found.flat()];
+    // Those who ask are left out on purpose, and what stands in them with them.
+    return asking.length > 0 ? frameTree(all).parts : this.#sorted(all);
   }
 
   #remotePart({ frame, kinematics, model }: FrameSystemConfig): DescribedPart[] {

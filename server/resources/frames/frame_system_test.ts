@@ -7,6 +7,7 @@ import {
   TransformSchema,
 } from "../../../shared/gen/viam/common/v1/common_pb.ts";
 import {
+  FrameSystemConfigSchema,
   GetPoseRequestSchema,
   TransformPoseRequestSchema,
 } from "../../../shared/gen/viam/robot/v1/robot_pb.ts";
@@ -186,6 +187,30 @@ Deno.test("setComponents() leaves out frames that do not hang together, and says
   ]);
   assert.equal((await pose("e")).x, 100);
   assert.match(await failure(() => pose("a")), /known are world, e\./);
+});
+
+Deno.test("config() says nothing of frames that stand in those who ask", async () => {
+  const components = [component("cup", { parent: "b:arm" })];
+  const { frames, log, signal } = await setUp(components);
+  const arm = create(FrameSystemConfigSchema, {
+    frame: {
+      referenceFrame: "b:arm",
+      poseInObserverFrame: { referenceFrame: "b_world", pose: {} },
+    },
+  });
+  frames.setComponents(components, [{
+    world: "b_world",
+    frame: { parent: "world" },
+    ask: (_signal, asking) => Promise.resolve(asking.length > 0 ? [] : [arm]),
+  }]);
+  const names = async (asking: string[]) =>
+    (await frames.config([], signal, asking)).frameSystemConfigs
+      .map(({ frame }) => frame.referenceFrame);
+  for (let n = 0; n < 2; n++) {
+    assert.deepEqual(await names([]), ["b_world", "b:arm", "cup"]);
+    assert.deepEqual(await names(["b"]), ["b_world"]);
+  }
+  assert.equal(log.entries.length, 1, log.text()); // of the time without the remote
 });
 
 Deno.test("pose() follows a model that comes as a message, with joints that follow others", async () => {

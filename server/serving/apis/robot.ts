@@ -33,6 +33,7 @@ export const ASKING_HEADER = "machine-asking";
 
 /** Machines of {@link ASKING_HEADER} that are read. */
 const MOST_ASKING = 16;
+const MACHINE_ID = /^[\w-]{1,64}$/;
 
 /** What RobotService asks of the modules. */
 export interface RobotModules {
@@ -202,7 +203,8 @@ export function createRobotService(
     listTunnels: () => tunnels.list(),
 
     frameSystemConfig({ supplementalTransforms }, { signal, requestHeader }) {
-      const asking = requestHeader.get(ASKING_HEADER)?.split(",", MOST_ASKING) ?? [];
+      const asking = requestHeader.get(ASKING_HEADER)?.split(",", MOST_ASKING)
+        .filter((id) => MACHINE_ID.test(id)) ?? [];
       return frames.config(supplementalTransforms, signal, asking);
     },
 
