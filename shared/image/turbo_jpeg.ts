@@ -37,6 +37,10 @@ interface DecodedJpeg {
 }
 
 const TJPF_RGB = 0;
+/** The first of these kinds of colours that it cannot convert: CMYK, YCCK. */
+const TJCS_CMYK = 3;
+/** A damaged image is not decoded to its end. */
+const TJFLAG_STOPONWARNING = 8192;
 /** Its memory never shrinks: with more, it is not kept for the next image. */
 const MOST_KEPT_BYTES = 64 * 1024 * 1024;
 
@@ -58,18 +62,25 @@ export class TurboJpeg {
     return new TurboJpeg(await WebAssembly.compile(wasm));
   }
 
-  /** The image; undefined for one that is damaged, larger, or of colours that it cannot convert. */
+  /**
+   * The image; undefined for one that is damaged, larger, or of colours that it cannot convert.
+   *
+   * @throws {Error} for a large one that is damaged: another decoder would need as much again.
+   */
   decode(bytes: Uint8Array, mostPixels: number): DecodedJpeg | undefined {
+    const turbo = this.#turbo ??= this.#start();
+    let image: DecodedJpeg | undefined;
     try {
-      const turbo = this.#turbo ??= this.#start();
-      const image = decode(turbo, bytes, mostPixels);
-      if (turbo.memory.buffer.byteLength > MOST_KEPT_BYTES) this.#turbo = undefined;
-      return image;
+      image = decode(turbo, bytes, mostPixels);
     } catch {
       // It left in the middle of its work, as it is short of memory or the image is damaged.
       this.#turbo = undefined;
-      return undefined;
     }
+    if (turbo.memory.buffer.byteLength > MOST_KEPT_BYTES) {
+      this.#turbo = undefined;
+      if (!image) throw new Error("it is damaged");
+    }
+    return image;
   }
 
   #start(): Turbo {
@@ -97,10 +108,10 @@ function decode(turbo: Turbo, bytes: Uint8Array, mostPixels: number): DecodedJpe
     new Uint8Array(turbo.memory.buffer).set(bytes, jpeg);
     const results = [head, head + 4, head + 8, head + 12] as const;
     if (turbo.tjDecompressHeader3(decoder, jpeg, bytes.length, ...results) !== 0) return undefined;
-    const [width = 0, height = 0] = new Uint32Array(turbo.memory.buffer, head, 2);
-    if (width * height > mostPixels) return undefined;
+    const [width = 0, height = 0, , colours = 0] = new Uint32Array(turbo.memory.buffer, head, 4);
+    if (width * height > mostPixels || colours >= TJCS_CMYK) return undefined;
     to = allocated(turbo, width * height * 3);
-    const into = [to, width, width * 3, height, TJPF_RGB, 0] as const;
+    const into = [to, width, width * 3, height, TJPF_RGB, TJFLAG_STOPONWARNING] as const;
     if (turbo.tjDecompress2(decoder, jpeg, bytes.length, ...into) !== 0) return undefined;
     return {
       width,

@@ -29,6 +29,13 @@ Deno.test("TurboJpeg decodes to what was encoded, also after images that it leav
   }
 });
 
+Deno.test("decodeImage() refuses a JPEG of many scans before it is decoded", async () => {
+  const { bytes } = await softImage();
+  const scans = Uint8Array.from({ length: 2 * 501 }, (_, at) => at % 2 === 0 ? 0xff : 0xda);
+  const bad = new Uint8Array([...bytes.subarray(0, 20), ...scans, ...bytes.subarray(20)]);
+  await assert.rejects(decodeImage(bad), /more than 500 scans/);
+});
+
 Deno.test("decodeImage() refuses a JPEG that is cut short, and bytes that only begin like one", async () => {
   const { bytes } = await softImage();
   for (const bad of [bytes.subarray(0, bytes.length / 2), Uint8Array.of(0xff, 0xd8, 1, 2, 3)]) {
