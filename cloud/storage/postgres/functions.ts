@@ -1,3 +1,6 @@
+/** Members of a list, as PostgreSQL plans with them. */
+export const LIST_ROWS = 10;
+
 /**
  * Functions of SQLite that queries of the cloud use, for PostgreSQL. They lie in the schema of the
  * cloud's tables and are made again at each start that migrates.
@@ -6,7 +9,7 @@ export const SQLITE_FUNCTIONS = `
   -- The members of an array, as text; objects stay JSON. Lists are short: with the 1000 members that
   -- PostgreSQL assumes it reads whole tables to join them.
   CREATE OR REPLACE FUNCTION json_each(list text) RETURNS TABLE (value text)
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 10
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS ${LIST_ROWS}
     AS 'SELECT jsonb_array_elements_text(list::jsonb)';
   -- What a path finds, as text, which casts to what it is.
   CREATE OR REPLACE FUNCTION json_extract(document text, path text) RETURNS text

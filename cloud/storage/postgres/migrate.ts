@@ -2,7 +2,7 @@ import type { ClientBase } from "pg";
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { StoreError } from "../../../shared/base/store/sqlite.ts";
 import type { PostgresAddress } from "./address.ts";
-import { notifications, SQLITE_FUNCTIONS } from "./functions.ts";
+import { LIST_ROWS, notifications, SQLITE_FUNCTIONS } from "./functions.ts";
 import { postgresStep } from "./steps.ts";
 
 /** Any two processes that migrate at once wait for each other by this lock. */
@@ -19,7 +19,8 @@ export async function migrate(
   address: PostgresAddress,
   known: readonly Migration[],
 ): Promise<void> {
-  if (await appliedSteps(client, address, known) === known.length) return;
+  const isDone = await appliedSteps(client, address, known) === known.length;
+  if (isDone && await hasFunctions(client, address)) return;
   await client.query("begin; set local statement_timeout = 0");
   try {
     await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK.toString()]);
@@ -40,6 +41,15 @@ export async function migrate(
     await client.query("rollback").catch(() => undefined); // the first error is the one to report
     throw error;
   }
+}
+
+/** Whether the functions are those of this program; an older one may have made the schema. */
+async function hasFunctions(client: ClientBase, { schema }: PostgresAddress): Promise<boolean> {
+  const { rows: [found] } = await client.query<{ rows: string }>(
+    "select prorows::text as rows from pg_proc where oid = to_regprocedure($1 || '.json_each(text)')",
+    [schema],
+  );
+  return Number(found?.rows) === LIST_ROWS;
 }
 
 async function makeSchema(client: ClientBase, schema: string): Promise<void> {

@@ -62,6 +62,21 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a schema whose functions an older program made gets those of this one",
+  ignore,
+  async fn() {
+    await using rig = await Rig.start();
+    const rows =
+      "select prorows from pg_proc where oid = 'machine_cloud.json_each(text)'::regprocedure";
+    await rig.open();
+    assert.equal(await rig.server.query(rows), "10");
+    await rig.server.query("alter function machine_cloud.json_each(text) rows 1000");
+    await rig.open();
+    assert.equal(await rig.server.query(rows), "10");
+  },
+});
+
+Deno.test({
   name: "a statement that may take long ends with its signal, and keeps nothing open",
   ignore,
   async fn() {
