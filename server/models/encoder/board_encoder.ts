@@ -14,6 +14,8 @@ import type { Level } from "./quadrature.ts";
 
 /** A stream of edges that has lasted so long is one, also when the encoder does not turn. */
 const STEADY_MS = 1_000;
+/** After this, also without an edge, a failure is a new one. */
+const WELL_MS = 60_000;
 
 export interface BoardEncoderOptions {
   readonly board: Used<typeof BoardService>;
@@ -90,12 +92,15 @@ export class BoardEncoder implements Driver<typeof EncoderService> {
     const { board, pins, clock, log } = this.options;
     const { signal } = this.#ending;
     const backoff = new Backoff({ minMs: 200, maxMs: 10_000 });
+    let logged: string | undefined;
+    const well = () => {
+      this.#problem = undefined;
+      logged = undefined;
+      backoff.reset();
+    };
     while (!signal.aborted) {
-      const well = () => {
-        this.#problem = undefined;
-        backoff.reset();
-      };
-      const steady = clock.setTimer(STEADY_MS, well);
+      const begunMs = clock.monotonicMs();
+      const steady = clock.setTimer(STEADY_MS, () => this.#problem = undefined);
       try {
         const edges = board.stream("streamTicks", { pinNames: [...pins] }, signal);
         for await (const edge of edges) {
@@ -108,10 +113,11 @@ export class BoardEncoder implements Driver<typeof EncoderService> {
       } catch (error) {
         if (signal.aborted) return;
         const problem = `board ${board.name}: ${reasonOf(error)}`;
-        if (problem !== this.#problem) {
+        if (clock.monotonicMs() - begunMs >= WELL_MS) well();
+        if (problem !== logged) {
           log.warn(`the encoder has no edges; ${problem}`, { event: "device_failed" });
         }
-        this.#problem = problem;
+        this.#problem = logged = problem;
       } finally {
         steady.cancel();
       }

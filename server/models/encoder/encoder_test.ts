@@ -77,6 +77,33 @@ Deno.test("an encoder on an interrupt that is not there says so", async () => {
   await board.close!();
 });
 
+Deno.test("an encoder whose board fails again and again after a while says so once", async () => {
+  const clock = new FakeClock();
+  let attempts = 0;
+  const board = {
+    // deno-lint-ignore require-yield -- it never gives an edge
+    async *streamTicks(_request: unknown, { signal }: CallContext) {
+      attempts++;
+      await clock.sleep(2_000, signal);
+      throw new ConnectError("the module crashed", Code.Unavailable);
+    },
+  };
+  const log = memoryLogger();
+  const encoder = await construct<BoardEncoder, unknown>(
+    incrementalEncoderModel({ clock }),
+    { board: "board", pins: { a: "a", b: "b" } },
+    { dependencies: new Map([["rdk:component:board/board", board as Resource]]), log },
+  );
+  for (let n = 0; n < 3; n++) {
+    await waitFor(() => attempts > n, { deadlineMs: 60_000 });
+    await clock.advance(2_000);
+    await waitFor(() => encoder.problem() !== undefined, { deadlineMs: 60_000 });
+    await clock.advance(10_000);
+  }
+  assert.equal(log.text().split("no edges").length - 1, 1);
+  await encoder.close();
+});
+
 Deno.test("an encoder without edges says why, once, until its board gives them again", async () => {
   let failures = 3;
   const board = {
