@@ -223,10 +223,12 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
         const ending = linkedController(signal);
         try {
           const answered = () => {
-            works();
+            this.#ntripProblem = undefined;
             void this.#sendPlaces(link, ending.signal);
           };
           for await (const bytes of corrections(link, request, answered)) {
+            // One that accepts and hangs up is not asked as often as one that works.
+            works();
             this.#corrected += bytes.length;
             await this.#receiver?.write(bytes);
           }

@@ -107,7 +107,7 @@ function describe(error: unknown, { url, shown }: HttpAddress): string {
   const reason = cause instanceof Error ? cause.message : message;
   return reason
     .replace(
-      /^error sending request .*?: client error \(Connect\): (?:tcp connect error: )?(.*)/s,
+      /^error sending request .*?: client error \(Connect\): (?:tcp connect error: |(?=dns error: ))(.*)/s,
       "it cannot be reached ($1); check address, network and that it is on",
     )
     .replace(/^error sending request .*?: client error /s, "client error ")

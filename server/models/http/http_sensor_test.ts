@@ -86,8 +86,10 @@ Deno.test("httpSensorModel() names the address and why when nobody listens there
 Deno.test("httpSensorModel() hides the query of the address in the runtime's errors", async () => {
   const url = "http://h/p?k=s3cret";
   const causes = {
-    [`error sending request for url (${url}): client error (Connect): refused`]:
+    [`error sending request for url (${url}): client error (Connect): tcp connect error: refused`]:
       "GET http://h/p: it cannot be reached (refused); check address, network and that it is on",
+    [`error sending request for url (${url}): client error (Connect): UnknownIssuer`]:
+      "GET http://h/p: client error (Connect): UnknownIssuer",
     [`no route to ${url}`]: "GET http://h/p: no route to http://h/p",
   };
   for (const [words, expected] of Object.entries(causes)) {
