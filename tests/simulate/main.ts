@@ -210,18 +210,20 @@ async function losses({ rig, traffic, grpc }: Fleet): Promise<string> {
   }
   const app = grpc.client(AppService);
   let lines = 0;
-  let found = 0;
+  let missingLines = 0;
   for (const [id, count] of [...traffic.lines].slice(0, LOOKED_AT)) {
     lines += count;
+    let found = 0;
     for (let pageToken = "";;) {
       const page = await app.getRobotPartLogs({ id, pageToken, levels: ["info"] });
       found += page.logs.filter(({ host }) => host === "simulated").length;
       pageToken = page.nextPageToken;
       if (pageToken === "") break;
     }
+    missingLines += Math.max(0, count - found);
   }
   const looked = Math.min(LOOKED_AT, traffic.lines.size);
-  return `${missing} of ${sent} readings, ${Math.max(0, lines - found)} of ${lines} log lines of ` +
+  return `${missing} of ${sent} readings, ${missingLines} of ${lines} log lines of ` +
     `${looked} machines that were acknowledged`;
 }
 
