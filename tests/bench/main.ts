@@ -68,8 +68,8 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   "position-loop": benchPositionLoop,
 };
 
-/** They fill files of SQLite themselves, or have a PostgreSQL of their own. */
-const WITHOUT_POSTGRES = new Set(["archive", "backup", "logquery", "nodes"]);
+/** They have a PostgreSQL of their own. */
+const WITHOUT_POSTGRES = new Set(["nodes"]);
 
 const HELP = `make bench [ARGS="NAME…"]
 
