@@ -20,7 +20,10 @@ export async function benchLists(reporter: Reporter, machines = MACHINES): Promi
   await using rig = await Rig.create();
   await rig.bootstrap({});
   const folder = await openDataFolder(join(rig.dir, "cloud"), systemRandom);
-  await copyMachine(folder.database.queries, machines).finally(() => folder.database.close());
+  await copyMachine(folder.database.queries, machines);
+  // As PostgreSQL does on its own within a minute.
+  await folder.database.direct()?.script("analyze machines, parts, part_revisions");
+  await folder.database.close();
   const cloud = await rig.startCloud();
   const { accessToken } = await rig.cloud();
   using grpc = new GrpcClient(rig.cloudUrl, accessToken);
