@@ -51,7 +51,10 @@ async function decodeJpeg(bytes: Uint8Array): Promise<RgbImage> {
   let scans = 0;
   for (let at = 0; (at = content.indexOf(SCAN_MARKER, at) + 1) > 0;) scans++;
   if (scans > MOST_SCANS) throw new Error(`it has more than ${MOST_SCANS} scans`);
-  const image = (await (turbo ??= TurboJpeg.load())).decode(bytes, MOST_PIXELS);
+  const image = (await (turbo ??= TurboJpeg.load())).decode(bytes, {
+    mostPixels: MOST_PIXELS,
+    scans,
+  });
   if (image) return image;
   // Slower, but knows more kinds of colours, and says what is wrong.
   const { default: jpeg } = await import("jpeg-js");

@@ -39,10 +39,14 @@ interface DecodedJpeg {
 const TJPF_RGB = 0;
 /** The first of these kinds of colours that it cannot convert: CMYK, YCCK. */
 const TJCS_CMYK = 3;
-/** A damaged image is not decoded to its end. */
+/** Ends where the image is damaged; without it, only when all has been read. */
 const TJFLAG_STOPONWARNING = 8192;
+/** More scans than any camera or program makes: what is damaged is not read to its end. */
+const USUAL_SCANS = 20;
 /** Its memory never shrinks: with more, it is not kept for the next image. */
 const MOST_KEPT_BYTES = 64 * 1024 * 1024;
+/** With more, what it cannot decode is not left to a decoder that needs as much again. */
+const MOST_TRIED_BYTES = 256 * 1024 * 1024;
 
 /** Decodes images of a process. */
 export class TurboJpeg {
@@ -65,20 +69,29 @@ export class TurboJpeg {
   /**
    * The image; undefined for one that is damaged, larger, or of colours that it cannot convert.
    *
-   * @throws {Error} for a large one that is damaged: another decoder would need as much again.
+   * @param limits `mostPixels` of the image; how many `scans` it has.
+   * @throws {Error} for a large one that is damaged.
    */
-  decode(bytes: Uint8Array, mostPixels: number): DecodedJpeg | undefined {
-    const turbo = this.#turbo ??= this.#start();
+  decode(
+    bytes: Uint8Array,
+    limits: { readonly mostPixels: number; readonly scans: number },
+  ): DecodedJpeg | undefined {
+    let taken = 0;
     let image: DecodedJpeg | undefined;
     try {
-      image = decode(turbo, bytes, mostPixels);
+      const turbo = this.#turbo ??= this.#start();
+      try {
+        image = decode(turbo, bytes, limits);
+      } finally {
+        taken = turbo.memory.buffer.byteLength;
+      }
+      if (taken > MOST_KEPT_BYTES) this.#turbo = undefined;
     } catch {
       // It left in the middle of its work, as it is short of memory or the image is damaged.
       this.#turbo = undefined;
     }
-    if (turbo.memory.buffer.byteLength > MOST_KEPT_BYTES) {
-      this.#turbo = undefined;
-      if (!image) throw new Error("it is damaged");
+    if (!image && taken > MOST_TRIED_BYTES) {
+      throw new Error("it is damaged, and too large to be read all the same");
     }
     return image;
   }
@@ -99,7 +112,11 @@ export class TurboJpeg {
   }
 }
 
-function decode(turbo: Turbo, bytes: Uint8Array, mostPixels: number): DecodedJpeg | undefined {
+function decode(
+  turbo: Turbo,
+  bytes: Uint8Array,
+  { mostPixels, scans }: { readonly mostPixels: number; readonly scans: number },
+): DecodedJpeg | undefined {
   const decoder = turbo.tjInitDecompress();
   const jpeg = allocated(turbo, bytes.length);
   const head = allocated(turbo, 16);
@@ -111,7 +128,8 @@ function decode(turbo: Turbo, bytes: Uint8Array, mostPixels: number): DecodedJpe
     const [width = 0, height = 0, , colours = 0] = new Uint32Array(turbo.memory.buffer, head, 4);
     if (width * height > mostPixels || colours >= TJCS_CMYK) return undefined;
     to = allocated(turbo, width * height * 3);
-    const into = [to, width, width * 3, height, TJPF_RGB, TJFLAG_STOPONWARNING] as const;
+    const flags = scans > USUAL_SCANS ? TJFLAG_STOPONWARNING : 0;
+    const into = [to, width, width * 3, height, TJPF_RGB, flags] as const;
     if (turbo.tjDecompress2(decoder, jpeg, bytes.length, ...into) !== 0) return undefined;
     return {
       width,
