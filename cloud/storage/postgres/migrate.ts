@@ -1,9 +1,12 @@
 import type { ClientBase } from "pg";
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { StoreError } from "../../../shared/base/store/sqlite.ts";
+import { postgresCode } from "../database/postgres_failures.ts";
 import type { PostgresAddress } from "./address.ts";
 import { LIST_ROWS, notifications, SQLITE_FUNCTIONS } from "./functions.ts";
 import { postgresStep } from "./steps.ts";
+
+const INSUFFICIENT_PRIVILEGE = "42501";
 
 /** Any two processes that migrate at once wait for each other by this lock. */
 const MIGRATION_LOCK = 7_205_883_411n;
@@ -19,8 +22,9 @@ export async function migrate(
   address: PostgresAddress,
   known: readonly Migration[],
 ): Promise<void> {
-  const isDone = await appliedSteps(client, address, known) === known.length;
-  if (isDone && await hasFunctions(client, address)) return;
+  if (await appliedSteps(client, address, known) === known.length) {
+    return await renewFunctions(client, address);
+  }
   await client.query("begin; set local statement_timeout = 0");
   try {
     await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK.toString()]);
@@ -43,13 +47,23 @@ export async function migrate(
   }
 }
 
-/** Whether the functions are those of this program; an older one may have made the schema. */
-async function hasFunctions(client: ClientBase, { schema }: PostgresAddress): Promise<boolean> {
+/** An older program may have made functions whose lists PostgreSQL plans as long ones. */
+async function renewFunctions(client: ClientBase, { schema }: PostgresAddress): Promise<void> {
   const { rows: [found] } = await client.query<{ rows: string }>(
     "select prorows::text as rows from pg_proc where oid = to_regprocedure($1 || '.json_each(text)')",
     [schema],
   );
-  return Number(found?.rows) === LIST_ROWS;
+  if (Number(found?.rows) === LIST_ROWS) return;
+  await client.query("begin");
+  try {
+    await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK.toString()]);
+    await client.query(SQLITE_FUNCTIONS);
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined); // the first error is the one to report
+    // Those of another role do the same, more slowly.
+    if (postgresCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+  }
 }
 
 async function makeSchema(client: ClientBase, schema: string): Promise<void> {
