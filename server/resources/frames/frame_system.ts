@@ -189,6 +189,7 @@ export class FrameSystem {
     asking: readonly string[],
   ): Promise<readonly DescribedPart[]> {
     const { clock, log } = this.options;
+    let leftOut = false;
     const found = await Promise.all(this.#remotes.map(async (remote) => {
       try {
         const configs = await withDeadline((signal) => remote.ask(signal, asking), {
@@ -198,13 +199,14 @@ export class FrameSystem {
         return [...framedPart(remote.world, remote.frame), ...parts];
       } catch (error) {
         signal.throwIfAborted();
+        leftOut = true;
         log.debug(`frames of ${remote.world} are left out: ${toError(error).message}`);
         return [];
       }
     }));
     const all = [...this.#configured, ...found.flat()];
     // Those who ask are left out on purpose, and what stands in them with them.
-    return asking.length > 0 ? frameTree(all).parts : this.#sorted(all);
+    return leftOut && asking.length > 0 ? frameTree(all).parts : this.#sorted(all);
   }
 
   #remotePart({ frame, kinematics, model }: FrameSystemConfig): DescribedPart[] {
