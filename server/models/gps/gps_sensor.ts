@@ -203,15 +203,16 @@ export class GpsSensor implements Driver<typeof MovementSensorService> {
       port: Number(port) || DEFAULT_NTRIP_PORT,
     };
     const { signal } = this.#ending;
+    let logged: string | undefined;
     return keepLink({
       clock,
       signal,
       open: () => openLink(place, () => hostHardware(environment), clock, signal),
       state: (problem) => {
-        if (problem !== undefined && problem !== this.#ntripProblem) {
+        if (problem !== undefined && problem !== logged) {
           log.warn(`corrections of ${placeName(place)}: ${problem}`, { event: "device_failed" });
         }
-        this.#ntripProblem = problem;
+        this.#ntripProblem = logged = problem;
       },
       use: async (link, works) => {
         const request = {

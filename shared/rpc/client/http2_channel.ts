@@ -92,9 +92,10 @@ export class Http2Channel implements CallChannel {
   ): Promise<AnswerMetadata & { messages: AsyncIterable<Uint8Array> }> {
     const { signal } = outgoing;
     if (signal.aborted) throw abortReason(signal);
+    const headers = this.#headers.of(outgoing);
     const reader = new StreamReader(signal);
     const { answer } = reader;
-    const stream = this.#connection().request(this.#headers.of(outgoing), answer);
+    const stream = this.#connection().request(headers, answer);
     answer.stream = stream;
     void send(stream, requests, () => answer.cancel());
     await reader.begun;
