@@ -21,12 +21,14 @@ import { FileUrls } from "../data/ingest/file_urls.ts";
 import type { IngestListener } from "../data/ingest/ingested.ts";
 import { Ingestion } from "../data/ingest/ingestion.ts";
 import { Readings } from "../data/ingest/readings.ts";
+import { ReadingWeeks } from "../data/ingest/reading_weeks.ts";
 import { DataUpkeep } from "../data/ingest/retention.ts";
 import { Sources } from "../data/ingest/sources.ts";
 import { storedDataService } from "../data/ingest/stored_data_service.ts";
 import { tabularMethods } from "../data/ingest/tabular_methods.ts";
 import { withCallFailures } from "../storage/database/call_failures.ts";
 import type { CloudDatabase, Queries } from "../storage/database/cloud_database.ts";
+import type { DirectStatements } from "../storage/database/direct_statements.ts";
 import { dataRoutes } from "../data/export/data_routes.ts";
 import { DataPipelines } from "../data/pipelines/data_pipelines.ts";
 import { dataPipelinesService } from "../data/pipelines/pipeline_methods.ts";
@@ -48,6 +50,8 @@ export interface DataServicesOptions {
   readonly queries: Queries;
   /** What it wrote is safe when it resolves. */
   readonly transact: CloudDatabase["sharedTransaction"];
+  /** On PostgreSQL. */
+  readonly statements: DirectStatements | undefined;
   readonly dataDir: string;
   /** Where files are besides the folder; undefined: nowhere. */
   readonly objectStorage: S3Settings | undefined;
@@ -167,6 +171,8 @@ export function openDataServices(options: DataServicesOptions) {
     upkeep: new DataUpkeep({
       ...{ queries, clock: options.cautious, tabular, binary, files },
       archiver: new Archiver({ ...archiving, clock: options.cautious }),
+      weeks: options.statements &&
+        new ReadingWeeks({ statements: options.statements, transact, clock: options.cautious }),
     }),
     mount: (router: RpcRouter): RpcRouter =>
       router

@@ -84,7 +84,7 @@ export async function createServices(options: ServicesOptions) {
   });
   const data = openDataServices({
     ...{ queries, dataDir, transact: (work) => database.sharedTransaction(work) },
-    reader: database.reader,
+    ...{ statements: database.direct(), reader: database.reader },
     ...{ files, archive, archived, objectStorage: options.objectStorage },
     archives: await blobs.open("data-exports"),
     ...{ callers, clock, cautious: time.cautious, random, secrets: keys.secrets, publicUrl },

@@ -23,6 +23,7 @@ import { benchPositionLoop } from "./position_loop.ts";
 import { benchRemotes } from "./remotes.ts";
 import { Reporter } from "./report.ts";
 import { benchResources } from "./resources.ts";
+import { benchRetention } from "./retention.ts";
 import { benchPolledSave, benchSaveToVisible } from "./save_to_visible.ts";
 import { benchSignIn } from "./sign_in.ts";
 import { benchThroughput } from "./throughput.ts";
@@ -47,6 +48,7 @@ const BENCHES: Readonly<Record<string, (reporter: Reporter, size?: number) => Pr
   ingest: benchDataIngest,
   query: benchDataQuery,
   archive: benchArchive,
+  retention: benchRetention,
   triggers: benchTriggerLatency,
   receivers: benchDeadReceivers,
   micro: benchMicro,

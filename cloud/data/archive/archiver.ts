@@ -192,6 +192,8 @@ async function takeOut(
   if (!from || !to) return;
   const rows = await transaction.deleteFrom("tabular_readings")
     .where("source_id", "=", sourceId).where("upload_id", "<=", through)
+    // By them PostgreSQL knows which tables it is about.
+    .where("received_us", ">=", from.received_us).where("received_us", "<=", to.received_us)
     .where(sql<boolean>`(received_us, upload_id, position) >=
       (${from.received_us}, ${from.upload_id}, ${from.position})`)
     .where(sql<boolean>`(received_us, upload_id, position) <=

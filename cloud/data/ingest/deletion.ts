@@ -73,9 +73,15 @@ export class TabularDeletion {
 
   /**
    * Deletes uploads that arrived before a time, with their readings; those in files up to a day
-   * later. @returns how many readings.
+   * later. @param rowsBefore before when those arrived that go row by row; others go with their week
+   * @returns how many readings.
    */
-  async arrivedBefore(orgId: string, before: Date, signal?: AbortSignal): Promise<number> {
+  async arrivedBefore(
+    orgId: string,
+    before: Date,
+    signal?: AbortSignal,
+    rowsBefore = before,
+  ): Promise<number> {
     const failures = new Failures();
     let deleted = await failures.during(
       () => this.archive.arrivedBefore(orgId, before, signal),
@@ -83,13 +89,13 @@ export class TabularDeletion {
     );
     await forgetPositionsBefore(this.queries, orgId, before);
     const known = this.#walks.get(orgId);
-    const isOld = before.getTime() - (known?.begunAt ?? -Infinity) >= DAY_MS;
+    const isOld = rowsBefore.getTime() - (known?.begunAt ?? -Infinity) >= DAY_MS;
     const walk = known && !isOld && deleted === 0
       ? known
-      : { begunAt: before.getTime(), syncedAt: -Infinity, id: 0 };
+      : { begunAt: rowsBefore.getTime(), syncedAt: -Infinity, id: 0 };
     this.#walks.set(orgId, walk);
     while (!signal?.aborted) {
-      const uploads = await this.#next(orgId, before, walk);
+      const uploads = await this.#next(orgId, rowsBefore, walk);
       for (let at = 0; at < uploads.length; at += UPLOADS_AT_ONCE) {
         const some = uploads.slice(at, at + UPLOADS_AT_ONCE).filter(({ is_due }) => is_due);
         const counts = await Promise.all(some.map((upload) => this.#upload(upload, signal)));
@@ -155,6 +161,7 @@ export class TabularDeletion {
       }
       const rows = await transaction.deleteFrom("tabular_readings")
         .where("source_id", "=", sourceId)
+        .where("received_us", ">=", filter.fromUs).where("received_us", "<", filter.toUs)
         .where(sql<boolean>`(received_us, upload_id, position) in ${picked}`)
         .returning(sql<number>`octet_length(data)`.as("bytes")).execute();
       const readingBytes = rows.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -6,6 +6,7 @@ import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
 import type { Archived, ReadingsMover } from "./archive.ts";
 import type { FileDeletion, TabularDeletion } from "./deletion.ts";
+import { type ReadingWeeks, rowsBefore } from "./reading_weeks.ts";
 import { pollLoop } from "../../../shared/workers/poll_loop.ts";
 
 export interface DataUpkeepOptions {
@@ -13,6 +14,8 @@ export interface DataUpkeepOptions {
   readonly clock: Clock;
   readonly tabular: TabularDeletion;
   readonly binary: FileDeletion;
+  /** Where readings are in tables of weeks. */
+  readonly weeks: ReadingWeeks | undefined;
   readonly archiver: ReadingsMover;
   readonly files: BlobStore;
 }
@@ -41,18 +44,25 @@ export class DataUpkeep {
 
   /**
    * Deletes what arrived longer ago than its organisation keeps data. The time of arrival counts,
-   * not that of the machine, whose clock may be wrong.
+   * not that of the machine, whose clock may be wrong. Where readings are in tables of weeks, it
+   * makes the next ones, and rows wait until theirs can go as a whole.
    */
   async deleteOld(signal?: AbortSignal): Promise<{ readings: number; files: number }> {
-    const { queries, clock, tabular, binary } = this.options;
+    const { queries, clock, tabular, binary, weeks } = this.options;
     const settings = await queries.selectFrom("data_settings").selectAll()
       .where("retention_days", "is not", null).execute();
     const deleted = { readings: 0, files: 0 };
     const failures = new Failures();
+    if (weeks) {
+      await failures.during(() => weeks.makeAhead(), undefined);
+      deleted.readings += await failures.during(() => weeks.dropExpired(signal), 0);
+    }
     for (const { org_id, retention_days } of settings) {
-      const before = new Date(clock.now().getTime() - Number(retention_days) * DAY_MS);
+      const days = Number(retention_days);
+      const before = new Date(clock.now().getTime() - days * DAY_MS);
+      const rows = weeks ? rowsBefore(before, days) : before;
       deleted.readings += await failures.during(
-        () => tabular.arrivedBefore(org_id, before, signal),
+        () => tabular.arrivedBefore(org_id, before, signal, rows),
         0,
       );
       deleted.files += await failures.during(

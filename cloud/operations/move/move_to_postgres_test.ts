@@ -6,6 +6,7 @@ import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import { openDatabase } from "../../storage/data_folder/database_choice.ts";
 import { SqliteDatabase } from "../../storage/database/cloud_database.ts";
 import { toCallFailure } from "../../storage/database/call_failures.ts";
+import { weekOf, weekTable } from "../../storage/postgres/week_tables.ts";
 import { READINGS, Rig } from "./postgres_move_testing.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
@@ -40,6 +41,9 @@ Deno.test({
       assert.deepEqual(moved, before, table);
     }
     await assert.rejects(Deno.stat(join(rig.dataDir, "cloud.db")), Deno.errors.NotFound);
+    const week = weekTable(weekOf(1_700_000_000_000_000));
+    const ofWeek = await rig.server.query(`select count(*) from machine_cloud.${week}`);
+    assert.equal(Number(ofWeek), READINGS);
 
     const database = await openDatabase(rig.dataDir, rig.server.address());
     try {

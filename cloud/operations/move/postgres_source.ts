@@ -6,6 +6,7 @@ import type { PostgresAddress } from "../../storage/postgres/address.ts";
 import { inspectPostgres } from "../../storage/postgres/inspect.ts";
 import { openingFailure } from "../../storage/postgres/failures.ts";
 import { lockNumber, PostgresDatabase } from "../../storage/postgres/postgres_database.ts";
+import { HOLD_READINGS } from "../../storage/postgres/week_tables.ts";
 import { connectForMove, cursorRows, fromOf } from "./postgres_rows.ts";
 import type { MoveSource, Row, Table, Value } from "./rows.ts";
 
@@ -60,6 +61,7 @@ export class PostgresSource implements MoveSource, AsyncDisposable {
       // Without it the server ends the transaction while the file is written.
       await client.query("set idle_in_transaction_session_timeout = 0");
       await client.query("begin isolation level repeatable read read only");
+      await client.query(HOLD_READINGS);
       const source = new PostgresSource(client);
       const home = await source.setting("moved_to"); // the moment of all that is read
       if (home === undefined) return source;

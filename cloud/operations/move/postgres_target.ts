@@ -7,6 +7,7 @@ import { openingFailure } from "../../storage/postgres/failures.ts";
 import { notifications } from "../../storage/postgres/functions.ts";
 import { migrate } from "../../storage/postgres/migrate.ts";
 import { lockNumber } from "../../storage/postgres/postgres_database.ts";
+import { makeWeek, READINGS_TABLE, WEEK_US, weekOf } from "../../storage/postgres/week_tables.ts";
 import { connectForMove, cursorRows, parameter, removeRows, rowsWith } from "./postgres_rows.ts";
 import type { NotedMoment } from "./noted_changes.ts";
 import {
@@ -22,6 +23,8 @@ import {
 
 const SUFFIX = "_moving";
 const LONGEST_NAME = 63;
+/** Weeks before this one that get a table of their own: ten years. */
+const MOST_WEEKS = 520;
 
 /** What is in the target of a move. */
 export type TargetState = "empty" | "copying" | "complete" | "foreign";
@@ -293,11 +296,24 @@ export class PostgresTarget implements MoveTarget, AsyncDisposable {
 
   async #insert(table: Table, types: readonly string[], rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
+    if (table.name === READINGS_TABLE) await this.#makeWeeks(table, rows);
     const lists = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
     await this.client.query(
       `insert into "${table.name}" (${quoted(table.columns)}) select * from unnest(${lists})`,
       table.columns.map((_, at) => rows.map((row) => parameter(row[at] ?? null))),
     );
+  }
+
+  /** Those of the readings in these rows, but for times that clocks do not have which are right. */
+  async #makeWeeks(table: Table, rows: readonly Row[]): Promise<void> {
+    const column = table.columns.indexOf("received_us");
+    const [now] = await this.#rows<{ week: string }>(
+      `select floor(extract(epoch from now()) * 1000000 / ${WEEK_US}) as week`,
+    );
+    for (const week of new Set(rows.map((row) => weekOf(Number(row[column]))))) {
+      const age = Number(now?.week) - week;
+      if (age >= 0 && age <= MOST_WEEKS) await this.client.query(makeWeek(week));
+    }
   }
 
   /** @throws {StoreError} that names the table */

@@ -20,6 +20,7 @@ import { positionMigration } from "./position_migration.ts";
 import { sequenceMigration } from "./sequence_migration.ts";
 import { trainingMigration } from "./training_migration.ts";
 import { versionMigration } from "./version_migration.ts";
+import { weekMigration } from "./week_migration.ts";
 
 /** `cloud.db`. A migration that was released is never changed; add the next number. */
 export const cloudMigrations: readonly Migration[] = [
@@ -394,4 +395,5 @@ export const cloudMigrations: readonly Migration[] = [
   logMigration,
   archiveMigration,
   positionMigration,
+  weekMigration,
 ];

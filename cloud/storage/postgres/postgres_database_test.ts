@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { sql } from "kysely";
+import { Client } from "pg";
 import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
 import { systemClock } from "../../../shared/base/time/clock.ts";
 import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
@@ -12,8 +13,13 @@ import { toCallFailure } from "../database/call_failures.ts";
 import { type Change, ChangeFeed, recordChange } from "../database/change_feed.ts";
 import type { Queries } from "../database/cloud_database.ts";
 import { readSetting, writeSetting } from "../database/settings.ts";
+import { cloudMigrations } from "../database/migrations.ts";
+import { weekMigration } from "../database/week_migration.ts";
 import { parsePostgresAddress } from "./address.ts";
+import { clientConfig } from "./connect.ts";
+import { migrate } from "./migrate.ts";
 import { PostgresDatabase } from "./postgres_database.ts";
+import { weekOf, weekTable } from "./week_tables.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
 const DEADLINE = { deadlineMs: 60_000 };
@@ -58,6 +64,45 @@ Deno.test({
     } finally {
       await database.close();
     }
+  },
+});
+
+Deno.test({
+  name: "readings that an older program stored stay in one table, and later ones go by week",
+  ignore,
+  async fn() {
+    await using rig = await Rig.start();
+    const address = parsePostgresAddress(rig.server.address(), "/data");
+    const client = new Client({ ...await clientConfig(address) });
+    await client.connect();
+    const now = `(extract(epoch from now()) * 1000000)::bigint`;
+    try {
+      const before = cloudMigrations.filter(({ version }) => version < weekMigration.version);
+      await migrate(client, address, before);
+      await client.query(`insert into tabular_readings
+        select 1, at, 1, 0, at, '{"at":' || at || '}'
+        from unnest(array[-5, 1000, ${now}, ${now} + 8 * 86400000000, 4102444800000000]) as at`);
+    } finally {
+      await client.end();
+    }
+    const { queries } = await rig.open();
+    const stored = await queries.selectFrom("tabular_readings").selectAll().orderBy("received_us")
+      .execute();
+    assert.equal(stored.length, 5);
+    for (const row of stored) {
+      assert.deepEqual([row.requested_us, row.data], [
+        row.received_us,
+        `{"at":${row.received_us}}`,
+      ]);
+    }
+    const places = await rig.server.query(`select tableoid::regclass from
+      machine_cloud.tabular_readings order by received_us`);
+    const week = (at: number) =>
+      `machine_cloud.${weekTable(weekOf(stored.at(at)?.received_us ?? 0))}`;
+    const old = "machine_cloud.tabular_readings_before";
+    assert.deepEqual(places.split("\n"), [
+      ...[old, old, old, week(3), "machine_cloud.tabular_readings_other"],
+    ]);
   },
 });
 
@@ -284,8 +329,14 @@ Deno.test({
     await using rig = await Rig.start();
     // What nobody catches is printed by the process that it happens in.
     const source = `import { sql } from "kysely";
-      import { parsePostgresAddress } from "./address.ts";
+import { Client } from "pg";
+      import { cloudMigrations } from "../database/migrations.ts";
+import { weekMigration } from "../database/week_migration.ts";
+import { parsePostgresAddress } from "./address.ts";
+import { clientConfig } from "./connect.ts";
+import { migrate } from "./migrate.ts";
       import { PostgresDatabase } from "./postgres_database.ts";
+import { weekOf, weekTable } from "./week_tables.ts";
       const address = parsePostgresAddress(${JSON.stringify(rig.server.address())}, "/data");
       const database = await PostgresDatabase.open(address);
       await database.queries.transaction().execute(async (transaction) => {

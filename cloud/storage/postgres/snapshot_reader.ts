@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import type { PostgresAddress } from "./address.ts";
 import { clientConfig } from "./connect.ts";
+import { HOLD_READINGS } from "./week_tables.ts";
 
 /** A batch is about so long, characters. */
 const BATCH_LENGTH = 1024 * 1024;
@@ -32,7 +33,7 @@ export class SnapshotReader implements AsyncDisposable {
       await client.connect();
       const settings = SETTINGS.map((setting) => `set local ${setting}`);
       await client.query(
-        ["begin isolation level repeatable read read only", ...settings].join("; "),
+        ["begin isolation level repeatable read read only", ...settings, HOLD_READINGS].join("; "),
       );
       return new SnapshotReader(client);
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Migration } from "../../../shared/base/store/sqlite.ts";
 import { logMigration } from "../database/log_migration.ts";
+import { weekMigration } from "../database/week_migration.ts";
 import { toPostgres } from "./translate.ts";
 
 /** A table for each day is made when its first line comes. */
@@ -35,6 +36,49 @@ const LOG_TABLES = `
 `;
 
 /**
+ * What was there becomes the table of all times before the next week, without being copied; it is
+ * read once. The weeks are those of `week_tables.ts`.
+ */
+const READING_WEEKS = `
+  ALTER TABLE tabular_readings RENAME TO tabular_readings_before;
+  ALTER TABLE tabular_readings_before
+    RENAME CONSTRAINT tabular_readings_pkey TO tabular_readings_before_pkey;
+  CREATE TABLE tabular_readings (
+    source_id INTEGER NOT NULL,
+    received_us INTEGER NOT NULL,
+    upload_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    requested_us INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (source_id, received_us, upload_id, position)
+  ) PARTITION BY RANGE (received_us);
+  CREATE TABLE tabular_readings_other PARTITION OF tabular_readings DEFAULT;
+  DO $$
+    DECLARE
+      width bigint := 604800000000;
+      this bigint := floor(extract(epoch FROM now()) * 1000000 / width);
+      first bigint := this;
+    BEGIN
+      IF EXISTS (SELECT 1 FROM tabular_readings_before) THEN
+        first := this + 1;
+      END IF;
+      FOR week IN first .. this + 2 LOOP
+        EXECUTE format('CREATE TABLE tabular_readings_%s PARTITION OF tabular_readings
+          FOR VALUES FROM (%s) TO (%s)', week, week * width, (week + 1) * width);
+      END LOOP;
+      IF first = this THEN
+        DROP TABLE tabular_readings_before;
+      ELSE
+        WITH ahead AS (
+          DELETE FROM tabular_readings_before WHERE received_us >= first * width RETURNING *
+        ) INSERT INTO tabular_readings SELECT * FROM ahead;
+        EXECUTE format('ALTER TABLE tabular_readings ATTACH PARTITION tabular_readings_before
+          FOR VALUES FROM (MINVALUE) TO (%s)', first * width);
+      END IF;
+    END $$;
+`;
+
+/**
  * Migrations that are another thing on PostgreSQL, by number. Where they convert rows, it came after
  * them, so that a database has none.
  */
@@ -45,6 +89,7 @@ const OWN: Readonly<Record<number, string>> = {
     ALTER TABLE trigger_events DROP COLUMN body;
   `,
   [logMigration.version]: LOG_TABLES,
+  [weekMigration.version]: READING_WEEKS,
 };
 
 /** The SQL of a migration for PostgreSQL. */
