@@ -22,6 +22,9 @@ import { Rewriting } from "./rewriting.ts";
 /** Readings that one statement reads: a few milliseconds. */
 const SLICE = 2_000;
 
+/** Sources that one statement asks for: each is looked up in the tables of all weeks. */
+const SOURCES_AT_ONCE = 500;
+
 /** A source with the time of its oldest reading. */
 interface OldSource {
   readonly id: number;
@@ -73,10 +76,16 @@ export class Archiver implements ReadingsMover {
     const oldest = sql<number | null>`(select min(r.received_us) from tabular_readings r
       where r.source_id = s.id and r.received_us < ${beforeUs})`;
     for (;;) {
-      const found = await this.options.queries.selectFrom("data_sources as s")
-        .select(["s.id", "s.part_id", "s.component_name", "s.method_name", oldest.as("first")])
-        .where("s.org_id", "=", orgId).orderBy("s.id").execute();
-      const sources = found.filter((source): source is OldSource => source.first !== null);
+      const sources: OldSource[] = [];
+      for (let last = -1, isOver = false; !isOver;) {
+        const found = await this.options.queries.selectFrom("data_sources as s")
+          .select(["s.id", "s.part_id", "s.component_name", "s.method_name", oldest.as("first")])
+          .where("s.org_id", "=", orgId).where("s.id", ">", last).orderBy("s.id")
+          .limit(SOURCES_AT_ONCE).execute();
+        sources.push(...found.filter((source): source is OldSource => source.first !== null));
+        last = found.at(-1)?.id ?? last;
+        isOver = found.length < SOURCES_AT_ONCE;
+      }
       if (sources.length === 0) return;
       for (const ofPart of Map.groupBy(sources, ({ part_id }) => part_id).values()) {
         const day = Math.min(...ofPart.map(({ first }) => dayOf(first)));

@@ -15,6 +15,7 @@ const SLICE = 1_000;
 const UPLOADS_AT_ONCE = 4;
 const DAY_MS = 24 * 60 * 60_000;
 const ROWS_AT_ONCE = 200;
+const WEEK_US = 7 * DAY_MS * 1_000;
 /** Each may be a request to an object storage. */
 const REMOVED_AT_ONCE = 8;
 
@@ -59,9 +60,12 @@ export class TabularDeletion {
     // At first: whoever leaves meanwhile must not leave it known.
     await forgetPositions(this.queries, sourceIds, filter);
     for (const sourceId of sourceIds) {
-      for (let count = SLICE; count === SLICE && !signal?.aborted; deleted += count) {
-        count = await this.#slice(orgId, sourceId, filter);
-        await letOthersWork();
+      for await (const week of this.#weeks(sourceId, filter)) {
+        if (signal?.aborted) break;
+        for (let count = SLICE; count === SLICE && !signal?.aborted; deleted += count) {
+          count = await this.#slice(orgId, sourceId, week);
+          await letOthersWork();
+        }
       }
     }
     // What was moved since is in files now.
@@ -110,6 +114,24 @@ export class TabularDeletion {
     return deleted;
   }
 
+  /**
+   * Cuts what is to be deleted of a source into weeks, by its readings: PostgreSQL has tables of
+   * weeks, and would look into all of a longer span for each slice.
+   */
+  async *#weeks(sourceId: number, filter: ReadingFilter): AsyncGenerator<ReadingFilter> {
+    for (let { fromUs } = filter; fromUs < filter.toUs;) {
+      const { first } = await this.queries.selectFrom("tabular_readings")
+        .where("source_id", "=", sourceId)
+        .where("received_us", ">=", fromUs).where("received_us", "<", filter.toUs)
+        .select((eb) => eb.fn.min<number | null>("received_us").as("first"))
+        .executeTakeFirstOrThrow();
+      if (first === null) return;
+      const toUs = Math.min(filter.toUs, first + WEEK_US);
+      yield { ...filter, fromUs: first, toUs };
+      fromUs = toUs;
+    }
+  }
+
   /** The next uploads that arrived before a time; those whose readings are all in files are not due. */
   async #next(orgId: string, before: Date, { syncedAt, id }: Walk) {
     let query = this.queries.selectFrom("data_uploads").selectAll()
@@ -149,7 +171,7 @@ export class TabularDeletion {
         .select(["r.received_us", "r.upload_id", "r.position"])
         .where("r.source_id", "=", sourceId)
         .where("r.received_us", ">=", filter.fromUs).where("r.received_us", "<", filter.toUs)
-        .limit(SLICE);
+        .orderBy("r.received_us").orderBy("r.upload_id").orderBy("r.position").limit(SLICE);
       if (uploadId !== undefined) picked = picked.where("r.upload_id", "=", uploadId);
       if (filter.tags) {
         picked = picked.where((eb) =>

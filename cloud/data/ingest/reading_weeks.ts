@@ -1,10 +1,19 @@
 import { sql } from "kysely";
+import { Failures } from "../../../shared/base/errors/failures.ts";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { CloudDatabase } from "../../storage/database/cloud_database.ts";
 import type { DirectStatements } from "../../storage/database/direct_statements.ts";
 import { postgresCode } from "../../storage/database/postgres_failures.ts";
-import { makeWeek, READINGS_TABLE, WEEK_US, weekOf } from "../../storage/postgres/week_tables.ts";
+import {
+  EXPIRED_SUFFIX,
+  EXPIRED_TABLES,
+  makeWeek,
+  OTHER_READINGS,
+  READINGS_TABLE,
+  WEEK_US,
+  weekOf,
+} from "../../storage/postgres/week_tables.ts";
 import { NOTHING, subtractUsage } from "./usage.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -18,12 +27,15 @@ const LOOK_EVERY_MS = 60 * 60_000;
 /** Pages of 8 KiB that one statement counts the readings of. */
 const PAGES = 20_000;
 /** How often it asks for the lock for which all who read wait, and the pause between, seconds. */
-const TRIES = 10;
+const TRIES = 4;
 const PAUSE_S = 1;
+const LONGEST_WAIT = "250ms";
 const LOCK_NOT_AVAILABLE = "55P03";
+const TOO_SLOW = "57014";
 const CHANGED_MEANWHILE = "40001";
-/** Of tables that no query reads any more. */
-const EXPIRED = "_expired";
+/** Of a week that has no table: with more than that it gets one. The oldest ones get none. */
+const MOST_ELSEWHERE = 20_000;
+const MOST_WEEKS = 520;
 
 /** From this retention on, days, rows wait until their week can go as a whole. */
 const LEAST_WAITING_DAYS = 30;
@@ -57,6 +69,8 @@ interface KeptUpload {
   readonly readings: number;
 }
 
+type Taken = "taken" | "stays" | "locked";
+
 /** The tables in which PostgreSQL has readings by week. One process keeps them. */
 export class ReadingWeeks {
   /** By name: when a table was looked at that had to stay, milliseconds. */
@@ -64,17 +78,31 @@ export class ReadingWeeks {
 
   constructor(private readonly options: ReadingWeeksOptions) {}
 
-  /** Makes the tables of this week and of those to come. */
+  /**
+   * Makes the tables of this week and of those to come; then also those of earlier weeks of which
+   * there is much, because nobody made them in time.
+   */
   async makeAhead(): Promise<void> {
-    const { statements, clock } = this.options;
     const tables = await this.#all();
     const known = new Set(tables.map(({ fromUs }) => fromUs));
     const before = tables.find(({ fromUs }) => fromUs === -Infinity)?.toUs ?? -Infinity;
-    const week = weekOf(clock.now().getTime() * 1_000);
-    for (let next = week; next <= week + WEEKS_AHEAD; next++) {
-      if (known.has(next * WEEK_US) || (next + 1) * WEEK_US <= before) continue;
-      await this.#patiently(() => statements.script(makeWeek(next)));
-    }
+    const week = weekOf(this.options.clock.now().getTime() * 1_000);
+    const ahead = Array.from({ length: WEEKS_AHEAD + 1 }, (_, at) => week + at)
+      .filter((next) => !known.has(next * WEEK_US) && (next + 1) * WEEK_US > before);
+    for (const next of ahead) await this.#make(next);
+    if (ahead.length === 0) return;
+    const missed = await this.options.statements.query<{ week: number }>(
+      `SELECT (received_us / ${WEEK_US})::float8 AS week FROM ${OTHER_READINGS}
+       WHERE received_us >= ${(week - MOST_WEEKS) * WEEK_US} AND received_us < ${week * WEEK_US}
+       GROUP BY 1 HAVING count(*) > ${MOST_ELSEWHERE} ORDER BY 1`,
+    );
+    for (const { week: earlier } of missed) await this.#make(earlier);
+  }
+
+  /** However much there is without a week. */
+  async #make(week: number): Promise<void> {
+    const statement = `SET lock_timeout = '${LONGEST_WAIT}'; ${makeWeek(week)}`;
+    await this.#patiently(() => this.options.statements.alone(statement));
   }
 
   /**
@@ -84,30 +112,45 @@ export class ReadingWeeks {
    * @returns how many readings were deleted so
    */
   async dropExpired(signal?: AbortSignal): Promise<number> {
+    const failures = new Failures();
     const nowMs = this.options.clock.now().getTime();
     let readings = 0;
-    for (const name of await this.#expired()) readings += await this.#drop(name);
+    for (const { name } of await this.options.statements.query<{ name: string }>(EXPIRED_TABLES)) {
+      readings += await failures.during(() => this.#drop(name), 0);
+    }
     const least = await this.#leastRetentionMs();
     for (const table of await this.#all()) {
       if (signal?.aborted) break;
-      const overMs = nowMs - table.toUs / 1_000;
-      if (overMs < WEEK_MS) continue;
-      const isEmpty = await this.#isEmpty(table);
-      const looked = this.#stays.get(table.name) ?? -Infinity;
-      if (!isEmpty && (overMs < least || nowMs - looked < LOOK_EVERY_MS)) continue;
-      const [newest] = await this.options.statements.query<{ id: string }>(
-        "SELECT coalesce(max(id), 0)::text AS id FROM data_uploads",
-      );
-      const kept = isEmpty ? [] : await this.#kept(table, nowMs);
-      if (kept && await this.#detach(table, kept, newest?.id ?? "0")) {
-        this.#stays.delete(table.name);
-        faultPoint("data.weeks.detached");
-        readings += await this.#drop(table.name + EXPIRED);
-      } else {
-        this.#stays.set(table.name, nowMs);
-      }
+      const taken = await failures.during(() => this.#take(table, nowMs, least), "stays");
+      // Who reads for long holds the lock that all weeks need.
+      if (taken === "locked") break;
+      if (taken === "stays") continue;
+      faultPoint("data.weeks.detached");
+      readings += await failures.during(() => this.#drop(table.name + EXPIRED_SUFFIX), 0);
     }
+    failures.throwIfAny();
     return readings;
+  }
+
+  /** Takes a table out where nothing of it is to be kept, or little. */
+  async #take(table: SpanTable, nowMs: number, leastMs: number): Promise<Taken> {
+    const overMs = nowMs - table.toUs / 1_000;
+    if (overMs < WEEK_MS) return "stays";
+    // First: what comes from now on is found when the table is taken out.
+    const [newest] = await this.options.statements.query<{ id: string }>(
+      "SELECT coalesce(max(id), 0)::text AS id FROM data_uploads",
+    );
+    const isEmpty = await this.#isEmpty(table);
+    const looked = this.#stays.get(table.name) ?? -Infinity;
+    if (!isEmpty && (overMs < leastMs || nowMs - looked < LOOK_EVERY_MS)) return "stays";
+    const kept = isEmpty ? [] : await this.#kept(table, nowMs);
+    if (!kept) {
+      this.#stays.set(table.name, nowMs);
+      return "stays";
+    }
+    const taken = await this.#detach(table, kept, newest?.id ?? "0");
+    if (taken === "taken") this.#stays.delete(table.name);
+    return taken;
   }
 
   /** Those of spans, oldest first. */
@@ -118,21 +161,11 @@ export class ReadingWeeks {
        WHERE inhparent = '${READINGS_TABLE}'::regclass`,
     );
     const tables = rows.flatMap(({ name, bounds }) => {
-      const [, from, to] = /FROM \('?(\w+)'?\) TO \('?(\d+)'?\)/.exec(bounds) ?? [];
+      const [, from, to] = /FROM \('?(-?\w+)'?\) TO \('?(-?\d+)'?\)/.exec(bounds) ?? [];
       if (from === undefined) return []; // that of all other times
       return [{ name, fromUs: from === "MINVALUE" ? -Infinity : Number(from), toUs: Number(to) }];
     });
     return tables.sort((one, other) => one.toUs - other.toUs);
-  }
-
-  /** Tables that were taken out and not dropped yet. */
-  async #expired(): Promise<string[]> {
-    const rows = await this.options.statements.query<{ name: string }>(
-      `SELECT relname AS name FROM pg_class
-       WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
-         AND relname ~ '^${READINGS_TABLE}_[a-z0-9]+${EXPIRED}$'`,
-    );
-    return rows.map(({ name }) => name);
   }
 
   async #leastRetentionMs(): Promise<number> {
@@ -147,17 +180,30 @@ export class ReadingWeeks {
     return rows.length === 0;
   }
 
-  /** What has not expired, by arrival; undefined: it is too much to be moved. */
-  async #kept({ name, fromUs, toUs }: SpanTable, nowMs: number): Promise<KeptUpload[] | undefined> {
+  /** What has not expired, by arrival; undefined: it is too much to be moved, or to be looked at. */
+  async #kept(table: SpanTable, nowMs: number): Promise<KeptUpload[] | undefined> {
+    let kept;
+    try {
+      kept = await this.#unexpired(table, nowMs);
+    } catch (error) {
+      if (postgresCode(error) !== TOO_SLOW) throw error;
+      return undefined;
+    }
+    const readings = kept.reduce((sum, upload) => sum + upload.readings, 0);
+    return kept.length > MOST_KEPT.uploads || readings > MOST_KEPT.readings ? undefined : kept;
+  }
+
+  async #unexpired({ name, fromUs, toUs }: SpanTable, nowMs: number): Promise<KeptUpload[]> {
     const from = Math.max(fromUs, -Number.MAX_SAFE_INTEGER);
-    const kept = await this.options.statements.query<KeptUpload>(
-      `SELECT u.id::text, u.source_id::text AS source, u.min_received_us::text AS first,
-         u.max_received_us::text AS last, r.readings::float8
-       FROM (
+    return await this.options.statements.query<KeptUpload>(
+      // As of its own, so that the index of times is used, and read no further than needed.
+      `WITH unexpired AS MATERIALIZED (
          SELECT * FROM data_uploads LEFT JOIN data_settings USING (org_id)
          WHERE max_received_us >= ${from} AND min_received_us < ${toUs}
            AND (retention_days IS NULL OR synced_at >= $1::bigint - retention_days * ${DAY_MS})
-       ) AS u CROSS JOIN LATERAL (
+       ) SELECT u.id::text, u.source_id::text AS source, u.min_received_us::text AS first,
+         u.max_received_us::text AS last, r.readings::float8
+       FROM unexpired AS u CROSS JOIN LATERAL (
          SELECT count(*) AS readings FROM (
            SELECT 1 FROM ${name} WHERE source_id = u.source_id AND upload_id = u.id
              AND received_us BETWEEN u.min_received_us AND u.max_received_us
@@ -167,8 +213,6 @@ export class ReadingWeeks {
        WHERE r.readings > 0 LIMIT ${MOST_KEPT.uploads + 1}`,
       [nowMs],
     );
-    const readings = kept.reduce((sum, upload) => sum + upload.readings, 0);
-    return kept.length > MOST_KEPT.uploads || readings > MOST_KEPT.readings ? undefined : kept;
   }
 
   /**
@@ -176,13 +220,12 @@ export class ReadingWeeks {
    * database's own work on the table, which nobody else waits for; then, shortly, for all who read.
    *
    * @param newest the id of the newest upload that was looked at
-   * @returns false: it could not be done now
    */
   async #detach(
     { name }: SpanTable,
     kept: readonly KeptUpload[],
     newest: string,
-  ): Promise<boolean> {
+  ): Promise<Taken> {
     const list = (of: (upload: KeptUpload) => string) => `'{${kept.map(of).join(",")}}'::bigint[]`;
     const ids = list(({ id }) => id);
     const uploads = [list(({ source }) => source), ids, list(({ first }) => first)];
@@ -190,7 +233,7 @@ export class ReadingWeeks {
       BEGIN
         PERFORM set_config('lock_timeout', '3s', true);
         LOCK TABLE ${name} IN SHARE UPDATE EXCLUSIVE MODE;
-        PERFORM set_config('lock_timeout', '250ms', true);
+        PERFORM set_config('lock_timeout', '${LONGEST_WAIT}', true);
         ALTER TABLE ${READINGS_TABLE} DETACH PARTITION ${name};
         IF EXISTS (
           SELECT 1 FROM data_uploads AS u WHERE id > ${newest} AND EXISTS (
@@ -199,6 +242,10 @@ export class ReadingWeeks {
         ) THEN
           RAISE 'an upload came' USING ERRCODE = '${CHANGED_MEANWHILE}';
         END IF;
+        -- By the key: all who read wait.
+        PERFORM set_config('enable_hashjoin', 'off', true);
+        PERFORM set_config('enable_mergejoin', 'off', true);
+        PERFORM set_config('enable_seqscan', 'off', true);
         WITH kept AS (
           DELETE FROM ${name} AS r
           USING unnest(${[...uploads, list(({ last }) => last)].join(", ")})
@@ -207,13 +254,14 @@ export class ReadingWeeks {
             AND r.received_us BETWEEN u.first AND u.last
           RETURNING r.*
         ) INSERT INTO ${READINGS_TABLE} SELECT * FROM kept;
-        ALTER TABLE ${name} RENAME TO ${name}${EXPIRED};
+        ALTER TABLE ${name} RENAME TO ${name}${EXPIRED_SUFFIX};
       END $$`;
     try {
       await this.#patiently(() => this.options.statements.script(detach));
-      return true;
+      return "taken";
     } catch (error) {
-      if ([LOCK_NOT_AVAILABLE, CHANGED_MEANWHILE].includes(postgresCode(error) ?? "")) return false;
+      if (postgresCode(error) === LOCK_NOT_AVAILABLE) return "locked";
+      if (postgresCode(error) === CHANGED_MEANWHILE) return "stays";
       throw error;
     }
   }
@@ -241,12 +289,21 @@ export class ReadingWeeks {
         });
       }
     }
-    await transact(async (transaction) => {
-      // First: where another process has dropped it, nothing is taken off.
-      await sql`drop table ${sql.table(name)}`.execute(transaction);
-      for (const [org, sum] of sums) await subtractUsage(transaction, org, { ...NOTHING, ...sum });
-      faultPoint("data.weeks.dropping");
-    });
+    try {
+      await transact(async (transaction) => {
+        // Other writers wait. Who reads it is a dump of the database.
+        await sql`select set_config('lock_timeout', ${LONGEST_WAIT}, true)`.execute(transaction);
+        // First: where another process has dropped it, nothing is taken off.
+        await sql`drop table ${sql.table(name)}`.execute(transaction);
+        for (const [org, sum] of sums) {
+          await subtractUsage(transaction, org, { ...NOTHING, ...sum });
+        }
+        faultPoint("data.weeks.dropping");
+      });
+    } catch (error) {
+      if (postgresCode(error) !== LOCK_NOT_AVAILABLE) throw error;
+      return 0; // it is dropped later
+    }
     return [...sums.values()].reduce((total, { readings }) => total + readings, 0);
   }
 

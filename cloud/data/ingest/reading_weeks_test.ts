@@ -45,6 +45,18 @@ test("makeAhead() makes three weeks, with what was taken in before", async (rig)
   assert.deepEqual(await rig.readings("acme"), [4, 4, 4]);
 });
 
+test("makeAhead() makes weeks that nobody made in time, where there is much of them", async (rig) => {
+  await rig.organization("acme", 1, null);
+  const many = Array.from({ length: 20_001 }, (_, at) => THURSDAY - 9 * DAY_MS + at);
+  await rig.upload("acme", 1, many);
+  await rig.upload("acme", 1, many.slice(0, 10).map((time) => time - 30 * DAY_MS));
+  rig.clock.setNow(THURSDAY + 7 * DAY_MS);
+  await rig.weeks().makeAhead();
+  assert.deepEqual(await rig.tables(), {
+    ...{ [WEEK - 2]: 20_001, [WEEK]: 0, [WEEK + 1]: 0, [WEEK + 2]: 0, [WEEK + 3]: 0, other: 10 },
+  });
+});
+
 test("dropExpired() drops a week when all of its readings have expired", async (rig) => {
   await rig.organization("acme", 1, 30);
   await rig.organization("beta", 2, 35);
@@ -98,6 +110,22 @@ test("dropExpired() leaves a week of which much is kept, and drops it when it is
   assert.deepEqual(await rig.tables(), { other: 0 });
 });
 
+/** Works while a transaction has read a table. @param work can end the transaction before */
+async function whileReading(
+  server: PostgresServer,
+  table: string,
+  work: (ended: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const reader = new Client({ connectionString: server.address() });
+  await reader.connect();
+  try {
+    await reader.query(`begin; select 1 from machine_cloud.${table} limit 1`);
+    await work(async () => void await reader.query("commit"));
+  } finally {
+    await reader.end();
+  }
+}
+
 /** Statements of which something is done before some. */
 function before(
   statements: DirectStatements,
@@ -130,21 +158,32 @@ test("dropExpired() waits for who reads, and holds up nobody meanwhile", async (
   await rig.organization("acme", 1, 30);
   await rig.hours("acme", 1, 10);
   rig.clock.setNow(EXPIRED);
-  const reader = new Client({ connectionString: server.address() });
-  await reader.connect();
-  try {
-    await reader.query("begin; select 1 from machine_cloud.tabular_readings");
-    let pauses = 0;
+  let pauses = 0;
+  await whileReading(server, "tabular_readings", async (ended) => {
     const statements = before(rig.database.direct(), /pg_sleep/, async () => {
       pauses += 1;
       assert.deepEqual(await rig.readings("acme"), [10, 10, 10]);
-      await reader.query("commit");
+      await ended();
     });
     assert.equal(await rig.weeks(statements).dropExpired(), 10);
-    assert.equal(pauses, 1);
-  } finally {
-    await reader.end();
-  }
+  });
+  assert.equal(pauses, 1);
+});
+
+test("dropExpired() leaves all weeks where somebody reads for long", async (rig, server) => {
+  await rig.organization("acme", 1, 30);
+  await rig.upload("acme", 1, [THURSDAY, THURSDAY + 7 * DAY_MS]);
+  rig.clock.setNow(EXPIRED + 7 * DAY_MS);
+  let pauses = 0;
+  await whileReading(server, "tabular_readings", async () => {
+    const statements = before(rig.database.direct(), /pg_sleep/, () => {
+      pauses += 1;
+      return Promise.resolve();
+    });
+    assert.equal(await rig.weeks(statements).dropExpired(), 0);
+  });
+  assert.equal(pauses, 3);
+  assert.deepEqual(await rig.readings("acme"), [2, 2, 2]);
 });
 
 test("dropExpired() leaves what is uploaded while it looks", async (rig) => {
@@ -159,6 +198,19 @@ test("dropExpired() leaves what is uploaded while it looks", async (rig) => {
   assert.equal(await rig.weeks(late).dropExpired(), 0);
   assert.deepEqual(await rig.readings("acme"), [11, 11, 11]);
   assert.equal(await rig.weeks().dropExpired(), 10);
+  assert.deepEqual(await rig.readings("acme"), [1, 1, 1]);
+});
+
+test("dropExpired() leaves what is uploaded to an empty week", async (rig) => {
+  await rig.organization("acme", 1, 30);
+  rig.clock.setNow(EXPIRED);
+  let isDone = false;
+  const uploading = async () => {
+    if (!isDone) await rig.upload("acme", 1, [THURSDAY + 1], EXPIRED);
+    isDone = true;
+  };
+  const direct = rig.database.direct();
+  await rig.weeks(before(direct, /max\(id\)/, uploading)).dropExpired();
   assert.deepEqual(await rig.readings("acme"), [1, 1, 1]);
 });
 
@@ -190,6 +242,11 @@ for (const faultPoint of ["data.weeks.detached", "data.weeks.dropping"]) {
       assert.equal(signal, "SIGKILL", stderr);
       assert.deepEqual(await rig.readings("acme"), [52, 220, 220]);
       rig.clock.setNow(EXPIRED);
+      // A dump of the database reads the table for long.
+      await whileReading(server, `tabular_readings_${WEEK}_expired`, async () => {
+        assert.equal(await rig.weeks().dropExpired(), 0);
+        assert.deepEqual(await rig.readings("acme"), [52, 220, 220]);
+      });
       assert.equal(await rig.weeks().dropExpired(), 168);
       assert.deepEqual(await rig.readings("acme"), [52, 52, 52]);
       assert.deepEqual(await rig.tables(), { [WEEK + 1]: 32, other: 20 });

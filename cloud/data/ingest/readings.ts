@@ -206,10 +206,11 @@ export class Readings {
   /** Of those in the database. */
   async #stored(
     sourceId: number,
-    filter: ReadingFilter,
+    all: ReadingFilter,
     limit: number,
     after: ReadingPosition | undefined,
   ): Promise<ReadingRow[]> {
+    const filter = since(all, after);
     const direction = filter.newestFirst ? "desc" : "asc";
     let query = this.queries.selectFrom("tabular_readings as r")
       .innerJoin("data_uploads as u", "u.id", "r.upload_id")
@@ -261,6 +262,14 @@ function behind(sourceId: number, after: ReadingPosition, newestFirst: boolean) 
   const sameTimeIsBehind = newestFirst ? sourceId < source : sourceId > source;
   const orEqual = sql.raw(`${newestFirst ? "<" : ">"}${sameTimeIsBehind ? "=" : ""}`);
   return sql<boolean>`r.received_us ${orEqual} ${time}`;
+}
+
+/** The filter without the times that come before a position: PostgreSQL then opens fewer tables. */
+function since(filter: ReadingFilter, after: ReadingPosition | undefined): ReadingFilter {
+  if (!after) return filter;
+  return filter.newestFirst
+    ? { ...filter, toUs: Math.min(filter.toUs, after.received_us + 1) }
+    : { ...filter, fromUs: Math.max(filter.fromUs, after.received_us) };
 }
 
 /** The filter without the times that cannot come before `worst`. */

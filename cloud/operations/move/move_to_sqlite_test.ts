@@ -89,7 +89,6 @@ class Rig implements AsyncDisposable {
   /** A move in a process of its own, which dies at a point of it. */
   killed(point: string): Promise<FaultChildResult> {
     const source = `import { moveToSqlite } from "./move_to_sqlite.ts";
-import { fillRows } from "./postgres_move_testing.ts";
       import { systemClock as clock } from "../../../shared/base/time/clock.ts";
       await moveToSqlite(${JSON.stringify(this.dataDir)}, { clock, progress: () => {} });`;
     return runFaultChild(source, { folder: import.meta.dirname!, faultPoint: point });

@@ -6,7 +6,7 @@ import type { PostgresAddress } from "../../storage/postgres/address.ts";
 import { inspectPostgres } from "../../storage/postgres/inspect.ts";
 import { openingFailure } from "../../storage/postgres/failures.ts";
 import { lockNumber, PostgresDatabase } from "../../storage/postgres/postgres_database.ts";
-import { HOLD_READINGS } from "../../storage/postgres/week_tables.ts";
+import { EXPIRED_TABLES, HOLD_READINGS } from "../../storage/postgres/week_tables.ts";
 import { connectForMove, cursorRows, fromOf } from "./postgres_rows.ts";
 import type { MoveSource, Row, Table, Value } from "./rows.ts";
 
@@ -76,8 +76,22 @@ export class PostgresSource implements MoveSource, AsyncDisposable {
     }
   }
 
-  batches(table: Table, after?: readonly Value[]): AsyncIterable<Row[]> {
-    return cursorRows(this.client, table, after);
+  async *batches(table: Table, after?: readonly Value[]): AsyncGenerator<Row[]> {
+    const from = table.name === "data_usage" ? await this.#usage() : table.from;
+    yield* cursorRows(this.client, from === undefined ? table : { ...table, from }, after);
+  }
+
+  /** `data_usage` without readings that expired and whose table was not dropped yet. */
+  async #usage(): Promise<string | undefined> {
+    const { rows } = await this.client.query<{ name: string }>(EXPIRED_TABLES);
+    if (rows.length === 0) return undefined;
+    const all = rows.map(({ name }) => `select source_id, data from ${name}`).join(" union all ");
+    return `(select u.org_id, u.readings - coalesce(gone.readings, 0) as readings,
+      u.reading_bytes - coalesce(gone.bytes, 0) as reading_bytes, u.files, u.file_bytes
+      from data_usage u left join (
+        select s.org_id, count(*) as readings, sum(octet_length(r.data)) as bytes
+        from (${all}) r join data_sources s on s.id = r.source_id group by s.org_id
+      ) gone on gone.org_id = u.org_id) as data_usage`;
   }
 
   async count(table: Table): Promise<number> {

@@ -36,6 +36,8 @@ export type TargetState = "empty" | "copying" | "complete" | "foreign";
  */
 export class PostgresTarget implements MoveTarget, AsyncDisposable {
   readonly #types = new Map<string, readonly string[]>();
+  /** Those that have their tables. */
+  readonly #weeks = new Set<number>();
   #isLost = false;
 
   private constructor(
@@ -307,12 +309,16 @@ export class PostgresTarget implements MoveTarget, AsyncDisposable {
   /** Those of the readings in these rows, but for times that clocks do not have which are right. */
   async #makeWeeks(table: Table, rows: readonly Row[]): Promise<void> {
     const column = table.columns.indexOf("received_us");
+    const weeks = new Set(rows.map((row) => weekOf(Number(row[column]))));
+    if (weeks.isSubsetOf(this.#weeks)) return;
     const [now] = await this.#rows<{ week: string }>(
       `select floor(extract(epoch from now()) * 1000000 / ${WEEK_US}) as week`,
     );
-    for (const week of new Set(rows.map((row) => weekOf(Number(row[column]))))) {
+    for (const week of weeks.difference(this.#weeks)) {
       const age = Number(now?.week) - week;
-      if (age >= 0 && age <= MOST_WEEKS) await this.client.query(makeWeek(week));
+      if (age < 0 || age > MOST_WEEKS) continue;
+      await this.client.query(makeWeek(week));
+      this.#weeks.add(week);
     }
   }
 

@@ -329,14 +329,8 @@ Deno.test({
     await using rig = await Rig.start();
     // What nobody catches is printed by the process that it happens in.
     const source = `import { sql } from "kysely";
-import { Client } from "pg";
-      import { cloudMigrations } from "../database/migrations.ts";
-import { weekMigration } from "../database/week_migration.ts";
-import { parsePostgresAddress } from "./address.ts";
-import { clientConfig } from "./connect.ts";
-import { migrate } from "./migrate.ts";
+      import { parsePostgresAddress } from "./address.ts";
       import { PostgresDatabase } from "./postgres_database.ts";
-import { weekOf, weekTable } from "./week_tables.ts";
       const address = parsePostgresAddress(${JSON.stringify(rig.server.address())}, "/data");
       const database = await PostgresDatabase.open(address);
       await database.queries.transaction().execute(async (transaction) => {

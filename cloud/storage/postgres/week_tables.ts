@@ -10,12 +10,20 @@ export const WEEK_US = 7 * 24 * 3_600 * 1_000_000;
 /** What every name begins with, and the table that queries name. */
 export const READINGS_TABLE = "tabular_readings";
 /** What is in no week. */
-const OTHER_READINGS = `${READINGS_TABLE}_other`;
+export const OTHER_READINGS = `${READINGS_TABLE}_other`;
 
 /** Weeks since 1970 of a time in microseconds since then. */
 export function weekOf(us: number): number {
   return Math.floor(us / WEEK_US);
 }
+
+/** The end of the name of a table that no query reads any more. */
+export const EXPIRED_SUFFIX = "_expired";
+
+/** Of tables that were taken out and not dropped yet: what they have is counted in `data_usage`. */
+export const EXPIRED_TABLES = `SELECT relname AS name FROM pg_class
+  WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
+    AND relname ~ '^${READINGS_TABLE}_[a-z0-9]+${EXPIRED_SUFFIX}$'`;
 
 export function weekTable(week: number): string {
   return `${READINGS_TABLE}_${week}`;
@@ -23,14 +31,13 @@ export function weekTable(week: number): string {
 
 /**
  * A statement that makes the table of a week when it is not there, with what had to lie elsewhere
- * until now. Two nodes may do that at once. Who reads waits only while rows without a week are looked
- * through; after a quarter of a second without its locks it fails.
+ * until now. Two nodes may do that at once. Who reads what has no week waits while that is looked
+ * through, 1 s for each million.
  */
 export function makeWeek(week: number): string {
   const [table, from, to] = [weekTable(week), week * WEEK_US, (week + 1) * WEEK_US];
   return `DO $$
     BEGIN
-      PERFORM set_config('lock_timeout', '250ms', true);
       PERFORM pg_advisory_xact_lock(hashtextextended(current_schema() || ' weeks of readings', 0));
       IF to_regclass('${table}') IS NULL THEN
         LOCK TABLE ONLY ${READINGS_TABLE} IN SHARE UPDATE EXCLUSIVE MODE;
