@@ -60,6 +60,7 @@ export class TabularDeletion {
     // At first: whoever leaves meanwhile must not leave it known.
     await forgetPositions(this.queries, sourceIds, filter);
     for (const sourceId of sourceIds) {
+      if (signal?.aborted) break;
       for await (const week of this.#weeks(sourceId, filter)) {
         if (signal?.aborted) break;
         for (let count = SLICE; count === SLICE && !signal?.aborted; deleted += count) {

@@ -21,7 +21,7 @@ const WEEK_MS = 7 * DAY_MS;
 /** Weeks that are made before they begin: nobody may make any for a while. */
 const WEEKS_AHEAD = 2;
 /** What is to stay of a week that goes: more is not moved. */
-const MOST_KEPT = { uploads: 1_000, readings: 20_000 };
+const MOST_KEPT = { uploads: 1_000, readings: 20_000, bytes: 16 * 1024 * 1024 };
 /** A week that has more than that is looked at again after so long. */
 const LOOK_EVERY_MS = 60 * 60_000;
 /** Pages of 8 KiB that one statement counts the readings of. */
@@ -67,6 +67,7 @@ interface KeptUpload {
   readonly first: string;
   readonly last: string;
   readonly readings: number;
+  readonly bytes: number;
 }
 
 type Taken = "taken" | "stays" | "locked";
@@ -75,12 +76,14 @@ type Taken = "taken" | "stays" | "locked";
 export class ReadingWeeks {
   /** By name: when a table was looked at that had to stay, milliseconds. */
   readonly #stays = new Map<string, number>();
+  /** There may be much of a week that has no table. */
+  #mayLack = true;
 
   constructor(private readonly options: ReadingWeeksOptions) {}
 
   /**
-   * Makes the tables of this week and of those to come; then also those of earlier weeks of which
-   * there is much, because nobody made them in time.
+   * Makes the tables of this week and of those to come; then also that of an earlier week of which
+   * there is much, because nobody made it in time: one with each call, as others wait.
    */
   async makeAhead(): Promise<void> {
     const tables = await this.#all();
@@ -90,13 +93,15 @@ export class ReadingWeeks {
     const ahead = Array.from({ length: WEEKS_AHEAD + 1 }, (_, at) => week + at)
       .filter((next) => !known.has(next * WEEK_US) && (next + 1) * WEEK_US > before);
     for (const next of ahead) await this.#make(next);
-    if (ahead.length === 0) return;
-    const missed = await this.options.statements.query<{ week: number }>(
+    if (ahead.length > 0) this.#mayLack = true;
+    if (!this.#mayLack) return;
+    const [missed] = await this.options.statements.query<{ week: number }>(
       `SELECT (received_us / ${WEEK_US})::float8 AS week FROM ${OTHER_READINGS}
        WHERE received_us >= ${(week - MOST_WEEKS) * WEEK_US} AND received_us < ${week * WEEK_US}
-       GROUP BY 1 HAVING count(*) > ${MOST_ELSEWHERE} ORDER BY 1`,
+       GROUP BY 1 HAVING count(*) > ${MOST_ELSEWHERE} ORDER BY 1 LIMIT 1`,
     );
-    for (const { week: earlier } of missed) await this.#make(earlier);
+    if (missed) await this.#make(missed.week);
+    else this.#mayLack = false;
   }
 
   /** However much there is without a week. */
@@ -121,10 +126,11 @@ export class ReadingWeeks {
     const least = await this.#leastRetentionMs();
     for (const table of await this.#all()) {
       if (signal?.aborted) break;
-      const taken = await failures.during(() => this.#take(table, nowMs, least), "stays");
+      const taken = await failures.during(() => this.#take(table, nowMs, least), undefined);
+      if (!taken) this.#stays.set(table.name, nowMs); // it failed
       // Who reads for long holds the lock that all weeks need.
       if (taken === "locked") break;
-      if (taken === "stays") continue;
+      if (taken !== "taken") continue;
       faultPoint("data.weeks.detached");
       readings += await failures.during(() => this.#drop(table.name + EXPIRED_SUFFIX), 0);
     }
@@ -189,8 +195,11 @@ export class ReadingWeeks {
       if (postgresCode(error) !== TOO_SLOW) throw error;
       return undefined;
     }
-    const readings = kept.reduce((sum, upload) => sum + upload.readings, 0);
-    return kept.length > MOST_KEPT.uploads || readings > MOST_KEPT.readings ? undefined : kept;
+    const [readings, bytes] = (["readings", "bytes"] as const)
+      .map((amount) => kept.reduce((sum, upload) => sum + upload[amount], 0)) as [number, number];
+    const isMuch = kept.length > MOST_KEPT.uploads || readings > MOST_KEPT.readings ||
+      bytes > MOST_KEPT.bytes;
+    return isMuch ? undefined : kept;
   }
 
   async #unexpired({ name, fromUs, toUs }: SpanTable, nowMs: number): Promise<KeptUpload[]> {
@@ -202,10 +211,10 @@ export class ReadingWeeks {
          WHERE max_received_us >= ${from} AND min_received_us < ${toUs}
            AND (retention_days IS NULL OR synced_at >= $1::bigint - retention_days * ${DAY_MS})
        ) SELECT u.id::text, u.source_id::text AS source, u.min_received_us::text AS first,
-         u.max_received_us::text AS last, r.readings::float8
+         u.max_received_us::text AS last, r.readings::float8, r.bytes::float8
        FROM unexpired AS u CROSS JOIN LATERAL (
-         SELECT count(*) AS readings FROM (
-           SELECT 1 FROM ${name} WHERE source_id = u.source_id AND upload_id = u.id
+         SELECT count(*) AS readings, sum(octet_length(data)) AS bytes FROM (
+           SELECT data FROM ${name} WHERE source_id = u.source_id AND upload_id = u.id
              AND received_us BETWEEN u.min_received_us AND u.max_received_us
            LIMIT ${MOST_KEPT.readings + 1}
          ) AS counted
@@ -232,8 +241,12 @@ export class ReadingWeeks {
     const detach = `DO $$
       BEGIN
         PERFORM set_config('lock_timeout', '3s', true);
-        LOCK TABLE ${name} IN SHARE UPDATE EXCLUSIVE MODE;
+        LOCK TABLE ${name}, ${OTHER_READINGS} IN SHARE UPDATE EXCLUSIVE MODE;
         PERFORM set_config('lock_timeout', '${LONGEST_WAIT}', true);
+        -- By the key: all who read wait.
+        PERFORM set_config('enable_hashjoin', 'off', true);
+        PERFORM set_config('enable_mergejoin', 'off', true);
+        PERFORM set_config('enable_seqscan', 'off', true);
         ALTER TABLE ${READINGS_TABLE} DETACH PARTITION ${name};
         IF EXISTS (
           SELECT 1 FROM data_uploads AS u WHERE id > ${newest} AND EXISTS (
@@ -242,10 +255,6 @@ export class ReadingWeeks {
         ) THEN
           RAISE 'an upload came' USING ERRCODE = '${CHANGED_MEANWHILE}';
         END IF;
-        -- By the key: all who read wait.
-        PERFORM set_config('enable_hashjoin', 'off', true);
-        PERFORM set_config('enable_mergejoin', 'off', true);
-        PERFORM set_config('enable_seqscan', 'off', true);
         WITH kept AS (
           DELETE FROM ${name} AS r
           USING unnest(${[...uploads, list(({ last }) => last)].join(", ")})

@@ -1,15 +1,21 @@
 import assert from "node:assert/strict";
 import { Client } from "pg";
 import { runFaultChild } from "../../../shared/base/faults/fault_child_testing.ts";
+import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import { PostgresServer } from "../../../shared/test_tools/postgres_server.ts";
 import { ignoreWithout } from "../../../shared/test_tools/skips.ts";
 import type { DirectStatements } from "../../storage/database/direct_statements.ts";
 import { DAY_MS, THURSDAY, WEEK, WeeksRig } from "./reading_weeks_testing.ts";
+import { makeWeek } from "../../storage/postgres/week_tables.ts";
 import { rowsBefore } from "./reading_weeks.ts";
 
 const ignore = ignoreWithout(import.meta.url, "postgresql");
 /** When the first week has expired after 30 days. */
 const EXPIRED = THURSDAY + 37 * DAY_MS;
+
+function hoursOf(from: number, count: number): number[] {
+  return Array.from({ length: count }, (_, at) => from + at * 3_600_000);
+}
 
 function test(name: string, work: (rig: WeeksRig, server: PostgresServer) => Promise<void>): void {
   Deno.test({
@@ -35,7 +41,7 @@ test("makeAhead() makes three weeks, with what was taken in before", async (rig)
     ...{ [WEEK]: 0, [WEEK + 1]: 0, [WEEK + 2]: 0, other: 0 },
   });
   // Of clocks that are wrong, and of a week that nobody has made.
-  await rig.upload("acme", 1, [1_000, THURSDAY, THURSDAY + 30 * DAY_MS, THURSDAY + 900 * DAY_MS]);
+  await rig.upload("acme", 1, [1_000, THURSDAY, THURSDAY + 30 * DAY_MS, Date.UTC(2100, 0, 1)]);
   assert.equal((await rig.tables())["other"], 3);
   rig.clock.setNow(THURSDAY + 15 * DAY_MS);
   await Promise.all([rig.weeks().makeAhead(), rig.weeks().makeAhead()]);
@@ -55,6 +61,25 @@ test("makeAhead() makes weeks that nobody made in time, where there is much of t
   assert.deepEqual(await rig.tables(), {
     ...{ [WEEK - 2]: 20_001, [WEEK]: 0, [WEEK + 1]: 0, [WEEK + 2]: 0, [WEEK + 3]: 0, other: 10 },
   });
+});
+
+test("who reads while a week is made sees all readings", async (rig, server) => {
+  await rig.organization("acme", 1, null);
+  await rig.upload("acme", 1, hoursOf(THURSDAY + 30 * DAY_MS, 10));
+  const maker = new Client({ connectionString: server.address() });
+  await maker.connect();
+  try {
+    await maker.query("begin; set search_path = machine_cloud");
+    await maker.query(makeWeek(WEEK + 4));
+    const reading = rig.readings("acme");
+    const waiting = "select count(*) from pg_locks where not granted";
+    await waitFor(async () => await server.query(waiting) !== "0", { deadlineMs: 60_000 });
+    await maker.query("commit");
+    assert.deepEqual(await reading, [10, 10, 10]);
+    assert.equal((await rig.tables())[WEEK + 4], 10);
+  } finally {
+    await maker.end();
+  }
 });
 
 test("dropExpired() drops a week when all of its readings have expired", async (rig) => {

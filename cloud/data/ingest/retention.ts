@@ -57,10 +57,12 @@ export class DataUpkeep {
       await failures.during(() => weeks.makeAhead(), undefined);
       deleted.readings += await failures.during(() => weeks.dropExpired(signal), 0);
     }
-    for (const { org_id, retention_days } of settings) {
+    for (const { org_id, retention_days, archive_after_days } of settings) {
       const days = Number(retention_days);
       const before = new Date(clock.now().getTime() - days * DAY_MS);
-      const rows = weeks ? rowsBefore(before, days) : before;
+      // Rows that wait must not be moved to files.
+      const isWaiting = weeks && Number(archive_after_days) <= days;
+      const rows = isWaiting ? rowsBefore(before, days) : before;
       deleted.readings += await failures.during(
         () => tabular.arrivedBefore(org_id, before, signal, rows),
         0,

@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import { StoreError } from "../../../shared/base/store/sqlite.ts";
 import { DataFolderInUseError } from "../../storage/data_folder/serve_lock.ts";
+import { postgresCode } from "../../storage/database/postgres_failures.ts";
 import type { SettingName } from "../../storage/database/settings.ts";
 import type { PostgresAddress } from "../../storage/postgres/address.ts";
 import { inspectPostgres } from "../../storage/postgres/inspect.ts";
@@ -11,6 +12,8 @@ import { connectForMove, cursorRows, fromOf } from "./postgres_rows.ts";
 import type { MoveSource, Row, Table, Value } from "./rows.ts";
 
 const LOCK_TIMEOUT_MS = 30_000;
+const TRIES = 5;
+const UNDEFINED_TABLE = "42P01";
 
 /** A cloud's schema as it is at one moment. */
 export class PostgresSource implements MoveSource, AsyncDisposable {
@@ -60,8 +63,7 @@ export class PostgresSource implements MoveSource, AsyncDisposable {
       client = await connectForMove({ ...address, statementTimeoutMs: 0 });
       // Without it the server ends the transaction while the file is written.
       await client.query("set idle_in_transaction_session_timeout = 0");
-      await client.query("begin isolation level repeatable read read only");
-      await client.query(HOLD_READINGS);
+      await beginReading(client);
       const source = new PostgresSource(client);
       const home = await source.setting("moved_to"); // the moment of all that is read
       if (home === undefined) return source;
@@ -135,6 +137,23 @@ export class PostgresSource implements MoveSource, AsyncDisposable {
       ...{ text, values: [...values], rowMode: "array" },
     });
     return rows[0]?.[0] ?? undefined;
+  }
+}
+
+/** Begins a transaction in which no table of readings goes, not even one that has expired. */
+async function beginReading(client: Client): Promise<void> {
+  for (let left = TRIES;; left--) {
+    await client.query("begin isolation level repeatable read read only");
+    await client.query(HOLD_READINGS);
+    const { rows } = await client.query<{ name: string }>(EXPIRED_TABLES);
+    try {
+      for (const { name } of rows) await client.query(`lock table ${name} in access share mode`);
+      return;
+    } catch (error) {
+      // It was dropped since.
+      if (left <= 1 || postgresCode(error) !== UNDEFINED_TABLE) throw error;
+      await client.query("rollback");
+    }
   }
 }
 

@@ -95,6 +95,7 @@ export class PostgresTarget implements MoveTarget, AsyncDisposable {
   /** Makes the tables, empty and without foreign keys; what an earlier move left is removed. */
   async begin(): Promise<void> {
     const { schema } = this.moving;
+    this.#weeks.clear();
     await this.client.query(`drop schema if exists ${schema} cascade`);
     await migrate(this.client, this.moving, cloudMigrations);
     const tables = (await this.#tables(schema)).filter((name) => name !== "schema_migrations");
@@ -328,6 +329,7 @@ export class PostgresTarget implements MoveTarget, AsyncDisposable {
     try {
       return await this.#transaction(() => work(types));
     } catch (error) {
+      this.#weeks.clear();
       const reason = toError(error).message;
       throw new StoreError(
         "failed",

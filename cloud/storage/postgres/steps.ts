@@ -37,7 +37,7 @@ const LOG_TABLES = `
 
 /**
  * What was there becomes the table of all times before the next week, without being copied; it is
- * read once. The weeks are those of `week_tables.ts`.
+ * read twice. The weeks are those of `week_tables.ts`.
  */
 const READING_WEEKS = `
   ALTER TABLE tabular_readings RENAME TO tabular_readings_before;
@@ -53,6 +53,7 @@ const READING_WEEKS = `
     PRIMARY KEY (source_id, received_us, upload_id, position)
   ) PARTITION BY RANGE (received_us);
   CREATE TABLE tabular_readings_other PARTITION OF tabular_readings DEFAULT;
+  CREATE INDEX tabular_readings_other_by_time ON tabular_readings_other (received_us);
   -- Of which week uploads have readings: a few bytes for each hundred.
   CREATE INDEX data_uploads_by_time ON data_uploads
     USING brin (max_received_us, min_received_us) WITH (autosummarize = on);

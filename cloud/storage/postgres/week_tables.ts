@@ -31,8 +31,8 @@ export function weekTable(week: number): string {
 
 /**
  * A statement that makes the table of a week when it is not there, with what had to lie elsewhere
- * until now. Two nodes may do that at once. Who reads what has no week waits while that is looked
- * through, 1 s for each million.
+ * until now. Two nodes may do that at once. Who reads or writes readings waits while what has no week
+ * is looked through, a second for some million.
  */
 export function makeWeek(week: number): string {
   const [table, from, to] = [weekTable(week), week * WEEK_US, (week + 1) * WEEK_US];
@@ -40,7 +40,8 @@ export function makeWeek(week: number): string {
     BEGIN
       PERFORM pg_advisory_xact_lock(hashtextextended(current_schema() || ' weeks of readings', 0));
       IF to_regclass('${table}') IS NULL THEN
-        LOCK TABLE ONLY ${READINGS_TABLE} IN SHARE UPDATE EXCLUSIVE MODE;
+        -- Who began before the rows moved would look for them where they were.
+        LOCK TABLE ONLY ${READINGS_TABLE} IN ACCESS EXCLUSIVE MODE;
         LOCK TABLE ${OTHER_READINGS} IN ACCESS EXCLUSIVE MODE;
         CREATE TABLE ${table} (LIKE ${READINGS_TABLE} INCLUDING ALL);
         WITH found AS (
