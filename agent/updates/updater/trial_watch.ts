@@ -6,13 +6,17 @@ import type { UpdateEvent } from "./update_machine.ts";
 
 /** The healthy time is kept on disk in so many steps. */
 const STEPS = 4;
+/** Of the time between two looks that much counts, in turns: nobody knows how it was in the rest. */
+const COUNTED_TURNS = 4;
+
+type Observed = Pick<ProgramSlot, "failures" | "healthy">;
 
 /**
  * Follows one start of a trial. Time is that of the monotonic clock, so a clock that is set does
  * not shorten or lengthen anything.
  */
 export class TrialWatch {
-  readonly #slot: ProgramSlot;
+  readonly #slot: Observed;
   readonly #limits: UpdateLimits;
   readonly #clock: Clock;
   /** Failed starts that the record knows of already. */
@@ -25,7 +29,7 @@ export class TrialWatch {
   #wasHealthy = false;
   #why = "";
 
-  constructor(slot: ProgramSlot, trial: Trial, limits: UpdateLimits, clock: Clock) {
+  constructor(slot: Observed, trial: Trial, limits: UpdateLimits, clock: Clock) {
     this.#slot = slot;
     this.#limits = limits;
     this.#clock = clock;
@@ -44,9 +48,10 @@ export class TrialWatch {
 
   /** What there is to say now. The event counts once it is {@link taken}; until then it comes again. */
   look({ cloudBefore }: Trial): UpdateEvent | undefined {
-    const { trialMs, unhealthyMs } = this.#limits;
+    const { trialMs, unhealthyMs, lookEveryMs } = this.#limits;
     const nowMs = this.#clock.monotonicMs();
-    const spentMs = nowMs - this.#lookedMs;
+    // An agent that was stopped or starved looks late.
+    const spentMs = Math.min(nowMs - this.#lookedMs, COUNTED_TURNS * lookEveryMs);
     this.#lookedMs = nowMs;
     const failures = this.#slot.failures();
     if (failures.count > this.#seenFailures) {

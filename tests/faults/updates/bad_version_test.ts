@@ -36,7 +36,8 @@ for (const [behaviour, reason] of BAD) {
     const b = await rig.version("B", behaviour);
     const c = await rig.version("C", "serves");
     await rig.install(a);
-    const limits = { unhealthyMs: 400 };
+    // Longer than a loaded host takes to end B, so that it ends while it is on trial.
+    const limits = { unhealthyMs: 400, trialMs: 1_500 };
     const machine = await rig.start({ server: b, startTimeoutMs: 300, limits });
     try {
       await settled(machine, "A", "refused");
