@@ -6,7 +6,7 @@ import { SHAPES } from "./shapes.ts";
 /** What the script says before it trains: the beginning of a line. */
 export const COUNTED = "73 images; labels: ";
 /** As long as a job may take. */
-const DEADLINE_MS = 600_000;
+const DEADLINE_MS = 1_800_000;
 
 /** Starts a job of one label an image by the form, and follows it to the end. @returns its id */
 export async function followToResult(opened: ConsolePage): Promise<string> {

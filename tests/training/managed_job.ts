@@ -23,7 +23,7 @@ import type { TrainingRunner } from "../../cloud/training/runs/runner.ts";
 import { type ShapeImage, SHAPES, toJpeg } from "./shapes.ts";
 
 /** Far more than a job takes here: the host may have much else to do. Milliseconds. */
-const DEADLINE_MS = 600_000;
+const DEADLINE_MS = 1_800_000;
 /** Room for a model. */
 export const PACKAGE_LIMIT_BYTES = 20_000_000;
 const ENDED = [TrainingStatus.COMPLETED, TrainingStatus.FAILED, TrainingStatus.CANCELED];

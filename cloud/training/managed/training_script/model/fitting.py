@@ -15,6 +15,8 @@ LEARNING_RATE = 2e-3
 WEIGHT_DECAY = 1e-4
 # Few images are gone over several times an epoch, so that one means something.
 LEAST_STEPS = 20
+LEAST_EPOCHS = 15
+"""So many there are also where the default time is over, as a slow host is to give a good model."""
 PATIENCE = 12
 """Epochs without a better validation after which training ends."""
 LEAST_GAIN, LEAST_FALL = 0.02, 0.002
@@ -37,14 +39,20 @@ class Plan:
     """How long to train."""
 
     epochs: int
+    least_epochs: int
+    """Not cut off by `seconds`."""
     seconds: float
     batch: int
 
 
 def plan(pictures: int, epochs: int | None, seconds: float | None, batch: int) -> Plan:
     """Four minutes for up to 300 images, more for more."""
-    allowed = seconds or max(240.0, 0.8 * pictures)
-    return Plan(epochs=epochs or 80, seconds=allowed, batch=min(batch, max(4, pictures // 4)))
+    return Plan(
+        epochs=epochs or 80,
+        least_epochs=0 if seconds else LEAST_EPOCHS,
+        seconds=seconds or max(240.0, 0.8 * pictures),
+        batch=min(batch, max(4, pictures // 4)),
+    )
 
 
 def fit(
@@ -69,10 +77,16 @@ def fit(
     steps = math.ceil(len(train) / limits.batch)
     rounds = math.ceil(LEAST_STEPS / steps)
     started = time.monotonic()
+
+    def is_over(whole_epochs: int) -> bool:
+        return whole_epochs >= limits.least_epochs and time.monotonic() - started > limits.seconds
+
     best, best_weights, best_epoch = None, network.get_weights(), 0
     for epoch in range(1, limits.epochs + 1):
         begun = time.monotonic()
-        done = max((epoch - 1) / limits.epochs, (begun - started) / limits.seconds)
+        # The time's share runs no faster than that of the least epochs.
+        passed = min((begun - started) / limits.seconds, (epoch - 1) / max(1, limits.least_epochs))
+        done = max((epoch - 1) / limits.epochs, passed)
         rate = LEARNING_RATE * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(done, 1.0))))
         order = np.concatenate([random.permutation(train) for _ in range(rounds)])
         losses = []
@@ -80,7 +94,7 @@ def fit(
             chosen = order[at : at + limits.batch]
             batch = [np.asarray(part[chosen]) for part in (images, *targets)]
             losses.append(float(step(rate * min(1.0, (epoch - 1) + (at + 1) / len(order)), *batch)))
-            if time.monotonic() - started > limits.seconds:
+            if is_over(epoch - 1):
                 break
         mean = float(np.mean(losses))
         if not math.isfinite(mean):
@@ -96,7 +110,7 @@ def fit(
         if epoch - best_epoch >= PATIENCE:
             print(f"no better for {PATIENCE} epochs, taking epoch {best_epoch}", flush=True)
             break
-        if time.monotonic() - started > limits.seconds:
+        if is_over(epoch):
             print(f"the time of {limits.seconds:.0f} s is over, taking epoch {best_epoch}", flush=True)
             break
     network.set_weights(best_weights)
