@@ -1,6 +1,7 @@
 /** Packs machine-server into one file that runs on its own and installs itself. */
 import { dirname, join } from "node:path";
 import { runProgram } from "../../shared/base/process/run_program.ts";
+import { isThere } from "../../shared/test_tools/tools.ts";
 import { imageRuntime, joinImage } from "./elf_image.ts";
 
 export interface ImageOptions {
@@ -19,6 +20,8 @@ export interface ImageOptions {
 
 const BUILD_LIMIT_MS = 20 * 60_000;
 
+const NO_PACKER = "an application image needs mksquashfs; install squashfs-tools";
+
 const DESKTOP = `[Desktop Entry]
 Type=Application
 Name=machine-server
@@ -28,6 +31,11 @@ Icon=machine-server
 Terminal=true
 Categories=Utility;
 `;
+
+/** @throws {Error} where what packs images is not installed, before minutes went into a build */
+export function requirePacker(): void {
+  if (!isThere({ finds: ["mksquashfs"], packages: [] })) throw new Error(NO_PACKER);
+}
 
 /**
  * Makes an application image (AppImage of type 2).
@@ -112,7 +120,7 @@ async function must(program: string, args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runProgram(program, args, BUILD_LIMIT_MS);
   if (code === 0) return stdout;
   if (code === 127 && args.includes("mksquashfs")) {
-    throw new Error("an application image needs mksquashfs; install squashfs-tools");
+    throw new Error(NO_PACKER);
   }
   throw new Error(`${program} ${args.join(" ")} failed: ${stderr.trim()}`);
 }

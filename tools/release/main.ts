@@ -10,7 +10,7 @@ import { isThere, TOOLS } from "../../shared/test_tools/tools.ts";
 import { hasImage, imagePath } from "../../shared/transfer/releases/image_name.ts";
 import { bundledFiles } from "../bundle/bundle.ts";
 import { commitTime, gitIn } from "../bundle/build_stamp.ts";
-import { buildImage } from "../appimage/build_image.ts";
+import { buildImage, requirePacker } from "../appimage/build_image.ts";
 import { compileAll, type Compiled } from "../compile/compile_all.ts";
 import { type Target, targetByName, TARGETS } from "../compile/targets.ts";
 import { type Program, programByName, PROGRAMS, ROOT } from "../programs.ts";
@@ -25,6 +25,8 @@ import { SigningKey } from "./signing_key.ts";
 import { tagRelease } from "./tag.ts";
 import { checkVersion, notesOf } from "./version.ts";
 
+/** The one that there are application images of. */
+const IMAGE_PROGRAM = "machine-server";
 const INSTALLERS = ["install.sh", "install.ps1", "uninstall.sh", "uninstall.ps1"];
 
 async function main(): Promise<void> {
@@ -56,6 +58,7 @@ async function main(): Promise<void> {
     await Deno.readTextFile(keyFile),
     Deno.env.get("MACHINE_RELEASE_PASSWORD"),
   );
+  if (needsImage(parts)) requirePacker();
   const git = gitIn(ROOT);
   const tag = await tagRelease(git, version, notes);
   try {
@@ -76,6 +79,11 @@ function chosen<T>(names: string, find: (name: string) => T): T[] | undefined {
 interface Parts {
   readonly programs: readonly Program[];
   readonly targets: readonly Target[];
+}
+
+function needsImage({ programs, targets }: Parts): boolean {
+  return programs.some(({ name }) => name === IMAGE_PROGRAM) &&
+    targets.some(({ platform }) => hasImage(platform));
 }
 
 /** Both variables may stand in the environment of who means a whole release. */
@@ -187,7 +195,7 @@ async function applicationImages(
 ): Promise<{ path: string; file: string }[]> {
   const images = [];
   for (const { program, target: { platform }, file: binary } of made) {
-    if (program.name !== "machine-server" || !hasImage(platform)) continue;
+    if (program.name !== IMAGE_PROGRAM || !hasImage(platform)) continue;
     const path = imagePath(version, platform);
     const file = join(ROOT, "dist", basename(path));
     await buildImage(file, { version, platform, binary, releaseKey, time, root: ROOT });
