@@ -43,15 +43,8 @@ const READING_WEEKS = `
   ALTER TABLE tabular_readings RENAME TO tabular_readings_before;
   ALTER TABLE tabular_readings_before
     RENAME CONSTRAINT tabular_readings_pkey TO tabular_readings_before_pkey;
-  CREATE TABLE tabular_readings (
-    source_id INTEGER NOT NULL,
-    received_us INTEGER NOT NULL,
-    upload_id INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    requested_us INTEGER NOT NULL,
-    data TEXT NOT NULL,
-    PRIMARY KEY (source_id, received_us, upload_id, position)
-  ) PARTITION BY RANGE (received_us);
+  CREATE TABLE tabular_readings (LIKE tabular_readings_before INCLUDING ALL)
+    PARTITION BY RANGE (received_us);
   CREATE TABLE tabular_readings_other PARTITION OF tabular_readings DEFAULT;
   CREATE INDEX tabular_readings_other_by_time ON tabular_readings_other (received_us);
   -- Of which week uploads have readings: a few bytes for each hundred.
