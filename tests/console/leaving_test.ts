@@ -1,4 +1,5 @@
 /** Pages that are left while they load. */
+import type { Route } from "playwright-core";
 import { consoleTest } from "./console_rig.ts";
 
 consoleTest(
@@ -20,5 +21,25 @@ consoleTest(
     await page.getByRole("link", { name: "Fleet" }).first().click();
     await ended;
     await page.getByRole("heading", { name: "Fleet" }).waitFor();
+  },
+);
+
+consoleTest(
+  import.meta.url,
+  "a configuration that is looked up again when its page is left is read no further",
+  async (rig) => {
+    const { page } = await rig.signedIn(`/machines/${rig.made.machine_id}/configure`);
+    await page.getByText("Saved. No changes.").waitFor();
+    const asked = Promise.withResolvers<Route>();
+    await page.route("**/GetRobotPart", (route) => asked.resolve(route));
+    // The page looks every few seconds; this answer comes when it is gone.
+    const late = await asked.promise;
+    await page.getByRole("link", { name: "Fleet" }).first().click();
+    await page.getByRole("heading", { name: "Fleet" }).waitFor();
+    const answered = page.waitForResponse("**/GetRobotPart");
+    await late.continue();
+    await (await answered).finished();
+    // Until the page has taken it.
+    await page.evaluate("new Promise((done) => setTimeout(done, 100))");
   },
 );

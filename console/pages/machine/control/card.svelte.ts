@@ -52,6 +52,8 @@ const LONGEST_PAUSE_MS = 8_000;
 /**
  * Asks again and again, each time `everyMs` after the last answer, until the returned function is
  * called; more seldom while it fails, and not while the page is hidden.
+ *
+ * @param ask may go on after that, when its card is gone: its client is taken before
  */
 export function poll(
   ask: () => Promise<void>,
