@@ -14,7 +14,7 @@ import { IMAGE_BYTES, webrtcComponents } from "./webrtc_rig.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const TOUR = fileURLToPath(new URL("webrtc_tour.py", import.meta.url));
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 600_000;
 const CLOUD_PORT = 8080;
 const SECRET = "shared with the cloud";
 

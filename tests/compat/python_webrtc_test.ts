@@ -12,7 +12,7 @@ import { eventually, READY_LINE, type Rig, rigTest } from "../e2e/rig.ts";
 import { IMAGE_BYTES, startWebrtcMachine, webrtcComponents } from "./webrtc_rig.ts";
 
 const TOUR = fileURLToPath(new URL("webrtc_tour.py", import.meta.url));
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 600_000;
 /** What the server writes when somebody has come over WebRTC, and through whom. */
 const openLine = (signaledBy: string) =>
   new RegExp(`a WebRTC connection is open\\s+\\{"signaled_by":"${signaledBy}"`);

@@ -26,7 +26,7 @@ def options(key_id, key, dial):
 
 
 async def until(what, probe):
-    for _ in range(100):
+    for _ in range(900):
         found = await probe()
         if found:
             return found

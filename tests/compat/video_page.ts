@@ -9,7 +9,8 @@ import * as sdk from "/sdk.js";
 const { createRobotClient, StreamClient } = sdk;
 let robot, streams;
 window.connect = async (host, signalingAddress) => {
-  robot = await createRobotClient({ host, signalingAddress, iceServers: [], noReconnect: true });
+  const dial = { iceServers: [], dialTimeout: 90_000, noReconnect: true };
+  robot = await createRobotClient({ host, signalingAddress, ...dial });
   streams = new StreamClient(robot);
 };
 // What it returns may never settle, as the channel that answers is closed.

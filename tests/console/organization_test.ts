@@ -9,6 +9,7 @@ import { waitFor } from "../../shared/base/time/wait_for.ts";
 import { ignoreWithout } from "../../shared/test_tools/skips.ts";
 import { HOSTILE } from "./hostile_texts.ts";
 import { ConsoleRig } from "./console_rig.ts";
+import { keepNotes } from "./shown_notes.ts";
 
 const ignore = ignoreWithout(import.meta.url, "chromium");
 
@@ -29,6 +30,7 @@ Deno.test({
     const names = HOSTILE.map((text) => text.replaceAll(/\p{C}/gu, "").slice(0, 90));
     for (const name of names) await app.createLocation({ organizationId: made.org_id, name });
     const opened = await rig.signedIn("/");
+    await keepNotes(opened.page);
     const { page } = opened;
     const dialog = page.getByRole("dialog");
     const press = (name: string) => dialog.getByRole("button", { name, exact: true }).click();

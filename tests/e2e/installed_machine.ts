@@ -15,7 +15,7 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export const AGENT = "/opt/machine/bin/machine-agent";
 export const UNIT = "machine-agent.service";
 export const DROP_IN = `/etc/systemd/system/${UNIT}.d/override.conf`;
-export const DEADLINE_MS = 60_000;
+export const DEADLINE_MS = 240_000;
 
 /** What a user changed: the sources have to be found, and a test cannot wait for minutes. */
 export function override(searchPath: string): string {

@@ -60,7 +60,7 @@ Deno.test("a registry module is downloaded, runs, and follows the next version",
     },
   });
   await rig.startServer();
-  await eventually("the module's sensor answers", () => rig.readings("far"), 60_000);
+  await eventually("the module's sensor answers", () => rig.readings("far"), 300_000);
   const robot = (await rig.server()).client(RobotService);
   const packages = async () =>
     (await robot.getMachineStatus({})).packages.map(({ name, version, state }) =>
@@ -74,7 +74,7 @@ Deno.test("a registry module is downloaded, runs, and follows the next version",
   await eventually(
     "the next version is set up",
     async () => await Deno.readTextFile(setups) === "1.0.0\n1.1.0\n",
-    60_000,
+    300_000,
   );
   await eventually("the module's sensor answers again", () => rig.readings("far"));
   assert.deepEqual(await packages(), ["plain 1.1.0 READY"]);

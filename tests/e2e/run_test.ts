@@ -11,7 +11,7 @@ import { runToEnd } from "./run_to_end.ts";
 
 const MAIN = fileURLToPath(new URL("../../tools/run/main.ts", import.meta.url));
 /** Longer than make run itself waits, so that a failure comes with its reason. */
-const START_MS = 150_000;
+const START_MS = 400_000;
 
 Deno.test("make run prints lines that work: Python changes a reading, curl shows it, Ctrl-C ends all", async () => {
   const dir = await Deno.makeTempDir({ prefix: "machine-run-" });

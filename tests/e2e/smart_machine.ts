@@ -22,7 +22,7 @@ const ROUTER = "192.0.2.1";
 const PHONE = "10.42.0.77";
 /** Where the machine is on its own network. */
 export const HOTSPOT = "10.42.0.1";
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 240_000;
 
 /** NetworkManager keeps nothing of this host, and changes nothing of it. */
 const NAMESPACE = `mount -t sysfs -o ro sysfs /sys && mount -t tmpfs tmpfs /run &&

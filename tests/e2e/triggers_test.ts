@@ -9,7 +9,7 @@ import { FakeMailServer } from "../../cloud/triggers/mail/fake_mail_server.ts";
 import { eventually, type Rig, rigTest } from "./rig.ts";
 
 /** For what waits for two programs and, where it is offline that is waited for, for seconds. */
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 180_000;
 
 function trigger(name: string, event: JsonObject, hook: string): JsonObject {
   return {
@@ -125,7 +125,7 @@ rigTest(
     await using mail = await FakeMailServer.start();
     await rig.bootstrap(config(rig, receiver.origin));
     await rig.startCloud([
-      ...["--allow-private-webhooks", "--offline-after", "5"],
+      ...["--allow-private-webhooks", "--offline-after", "20"],
       ...["--smtp-url", mail.url, "--mail-from", "cloud@example.com"],
     ]);
     const machine = await rig.startServer();

@@ -15,7 +15,7 @@ import { canRunTinyPrograms, tinyProgram } from "./tiny_program.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** So long a new version is on trial here; a minute in the field. */
 const TRIAL_SECONDS = "2";
-const UPDATE_DEADLINE_MS = 60_000;
+const UPDATE_DEADLINE_MS = 240_000;
 
 /** A machine whose window is opened and closed by a file, and that follows the stable channel. */
 class Fleet {

@@ -19,8 +19,8 @@ import type { Cluster } from "./cluster.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FAKE = { name: "fake", api: "rdk:component:sensor", model: "rdk:builtin:fake" };
-const CALL_MS = 10_000;
-const DEADLINE_MS = 120_000;
+const CALL_MS = 60_000;
+const DEADLINE_MS = 300_000;
 
 /** A machine-server, which is reached by WebRTC, and a machine-micro-server, by the relay. */
 export class CalledMachines implements AsyncDisposable {

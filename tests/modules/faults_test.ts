@@ -61,10 +61,10 @@ Deno.test("ModuleManager aborts a start when a module never listens or never get
       await plainModule(machine.folder, "shy", { env: { PLAIN_NEVER_READY: "1" } }),
     ]);
     for (const name of ["deaf", "shy"]) {
-      assert.match((await unhealthy(machine, name)).error, /it was not ready 15 s after its start/);
+      assert.match((await unhealthy(machine, name)).error, /it was not ready 30 s after its start/);
     }
     assert.deepEqual(machine.modules.processes().map(({ module }) => module), ["healthy"]);
-  }, { startupTimeoutMs: 15_000 });
+  }, { startupTimeoutMs: 30_000 });
 });
 
 Deno.test("ModuleManager waits for a module when it starts and answers slowly", async () => {
@@ -98,7 +98,7 @@ Deno.test("ModuleManager is not harmed when a module prints garbage without end"
     ).length;
     const most = LINES_PER_SECOND * (10 * starts + 2 * seconds) + 100;
     assert(written <= most, `${written} lines were written in ${seconds} s`);
-  }, { startupTimeoutMs: 15_000 });
+  }, { startupTimeoutMs: 30_000 });
 });
 
 Deno.test("ModuleManager says what is wrong with an executable", async () => {

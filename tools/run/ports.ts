@@ -28,10 +28,10 @@ export async function assertPortFree(host: string, port: number, use: string): P
 
 /**
  * Waits until `program` accepts connections on the port.
- * @throws its `endedError()` when it ends first, Error after half a minute
+ * @throws its `endedError()` when it ends first, Error after three minutes
  */
 export async function waitForPort(host: string, port: number, program: Listening): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 180_000;
   while (Date.now() < deadline) {
     if (program.hasExited) throw program.endedError();
     if (await accepts(host, port)) return;

@@ -96,7 +96,7 @@ Deno.test("headers, bodies and connections that do not come on are ended", () =>
       socket.write(`GET /status HTTP/1.1\r\nHost: 127.0.0.1:${tcpPort}\r\n\r\n`);
     });
     assert.match(idle, /"state":"form"/);
-  }, { waitMs: 100 }));
+  }, { waitMs: 1_000 }));
 
 Deno.test("HTTP/2 and a malformed Host get no page", () =>
   withPortal(async ({ tcpPort }) => {

@@ -1,5 +1,6 @@
 /** Runs on a cluster that behaves, and on one that does not. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { treeOf } from "../../../shared/transfer/archive/testing.ts";
 import { OBEDIENT, scriptOf } from "../runs/scripts_testing.ts";
@@ -100,7 +101,12 @@ Deno.test("a run on Kubernetes whose pod is evicted starts once more", async () 
   await using it = await KubernetesRig.open();
   const { cluster } = it.server;
   const runner = it.runner();
-  const run = await it.start(runner, `${HELLO}; time.sleep(3); save()`);
+  const mark = JSON.stringify(join(it.rig.dataDir, "first-start"));
+  const run = await it.start(
+    runner,
+    `${HELLO}; first = not os.path.exists(${mark}); open(${mark}, "w").close()
+time.sleep(600 if first else 0); save()`,
+  );
   await it.until(() => run.has("started"), "the run");
   await cluster.end(cluster.pod, { reason: "Evicted", message: "The node was low on memory" });
   assert.deepEqual(await run.ended, { kind: "succeeded" }, run.lines.join("\n"));

@@ -204,12 +204,12 @@ Deno.test("RpcServer counts a connection over HTTP/1.1 as the three descriptors 
 
 Deno.test("RpcServer ends HTTP/1.1 connections whose headers or next request don't come", async () => {
   const http = () => new Response("hello");
-  await withServer({ limits: { headersMs: 50, idleMs: 100 }, http }, async (_url, server) => {
+  await withServer({ limits: { headersMs: 500, idleMs: 500 }, http }, async (_url, server) => {
     assert.equal(await rawConnection(server.address.port, "GET / HTTP/1.1\r\nhost:"), "");
     const again = "GET / HTTP/1.1\r\nhost: x\r\n\r\nGET / HT";
     assert.match(await rawConnection(server.address.port, again), /^HTTP\/1.1 200/);
   });
-  await withServer({ limits: { headersMs: 60_000, idleMs: 50 }, http }, async (_url, server) => {
+  await withServer({ limits: { headersMs: 60_000, idleMs: 500 }, http }, async (_url, server) => {
     const once = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
     assert.match(await rawConnection(server.address.port, once), /^HTTP\/1.1 200/);
   });
@@ -217,7 +217,7 @@ Deno.test("RpcServer ends HTTP/1.1 connections whose headers or next request don
 
 Deno.test("RpcServer ends an HTTP/1.1 connection whose second request doesn't come on", async () => {
   const http = () => new Response("hello");
-  await withServer({ limits: { headersMs: 50, idleMs: 600_000 }, http }, async (_url, server) => {
+  await withServer({ limits: { headersMs: 500, idleMs: 600_000 }, http }, async (_url, server) => {
     const socket = connect(server.address.port, "127.0.0.1");
     const late = setTimeout(() => socket.destroy(new Error("nobody ended it")), 60_000);
     let problem: Error | undefined;

@@ -20,6 +20,7 @@ const robot = signalingAddress
     signalingAddress,
     credentials,
     iceServers: [],
+    dialTimeout: 90_000,
     noReconnect: true,
   })
   : new RobotClient();

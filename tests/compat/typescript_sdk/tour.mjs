@@ -56,7 +56,7 @@ process.stdout.write(JSON.stringify({
 process.exit(0);
 
 async function until(probe) {
-  for (let attempt = 0; attempt < 100; attempt++) {
+  for (let attempt = 0; attempt < 900; attempt++) {
     const found = await probe();
     if (found !== undefined) return found;
     await new Promise((done) => setTimeout(done, 100));

@@ -25,6 +25,7 @@ const robot = await createRobotClient({
   signalingAddress,
   ...(authEntity && { credentials: { type: "api-key", authEntity, payload } }),
   iceServers: [],
+  dialTimeout: 90_000,
   noReconnect: true,
 });
 const connectedMs = Math.round(performance.now() - began);
