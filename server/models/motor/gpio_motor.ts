@@ -43,6 +43,8 @@ export class GpioMotor implements Driver<typeof MotorService> {
   #zero = 0;
   /** What the motor keeps, while it keeps a speed. */
   #kept: Goal | undefined;
+  /** How many commands came. */
+  #commands = 0;
   #problem: string | undefined;
 
   private constructor(private readonly options: GpioMotorOptions) {
@@ -84,8 +86,9 @@ export class GpioMotor implements Driver<typeof MotorService> {
   ) {
     const target = finite(positionRevolutions, "position_revolutions");
     speed(rpm);
-    const way = target - await this.#position(call.signal);
-    if (way !== 0) await this.#turn(Math.abs(rpm), way, call);
+    const start = await this.#start(call.signal);
+    if (start === undefined || start === target) return {};
+    await this.#turn(Math.abs(rpm), target - start, call);
     return {};
   }
 
@@ -158,6 +161,13 @@ export class GpioMotor implements Driver<typeof MotorService> {
     return (await this.#ticks(signal) - this.#zero) / this.#ticksPerTurn;
   }
 
+  /** Where a movement begins; undefined when another command came meanwhile, which counts. */
+  async #start(signal: AbortSignal): Promise<number | undefined> {
+    const command = ++this.#commands;
+    const position = await this.#position(signal);
+    return command === this.#commands ? position : undefined;
+  }
+
   async #power(power: number): Promise<void> {
     if (power !== 0) this.#directed?.setDirection(power > 0 ? 1 : -1);
     await this.options.pins.set(power);
@@ -172,11 +182,13 @@ export class GpioMotor implements Driver<typeof MotorService> {
     }
     // A base that is steered sets speeds many times a second: the ramp continues from where it is.
     if (this.#kept) {
+      this.#commands++;
       this.#kept.rpm = rpm;
       return;
     }
     const goal: Goal = { rpm, target: undefined };
-    const start = await this.#position(new AbortController().signal);
+    const start = await this.#start(new AbortController().signal);
+    if (start === undefined) return;
     this.#background(async (signal) => {
       this.#kept = goal;
       try {
@@ -199,6 +211,7 @@ export class GpioMotor implements Driver<typeof MotorService> {
   }
 
   #end(): void {
+    this.#commands++;
     this.#kept = undefined;
     this.#motion.end();
   }
@@ -227,7 +240,8 @@ export class GpioMotor implements Driver<typeof MotorService> {
         await halt();
       }, halt);
     }
-    const start = await this.#position(call.signal);
+    const start = await this.#start(call.signal);
+    if (start === undefined) return;
     const goal = { rpm: rpm * Math.sign(revolutions), target: start + revolutions };
     try {
       await this.#motion.run(call, (signal) => this.#control(goal, start, signal), halt);

@@ -28,6 +28,8 @@ export class GpioStepper implements Driver<typeof MotorService> {
   #zero = 0;
   /** -1 to 1. */
   #power = 0;
+  /** How many commands came. */
+  #commands = 0;
   /** Why it was stopped; until it is moved again. */
   #problem: string | undefined;
   /** Why it cannot be switched off; until it could. */
@@ -45,15 +47,14 @@ export class GpioStepper implements Driver<typeof MotorService> {
 
   async setPower({ powerPct }: { powerPct: number }) {
     const power = Math.max(-1, Math.min(1, finite(powerPct, "power_pct")));
-    await this.stop();
+    if (!await this.#halted()) return {};
     this.#problem = undefined;
     if (power !== 0) this.#run(power * this.#mostRpm);
     return {};
   }
 
   async setRPM({ rpm }: { rpm: number }) {
-    await this.stop();
-    this.#run(this.#speed(rpm));
+    if (await this.#halted()) this.#run(this.#speed(rpm));
     return {};
   }
 
@@ -110,6 +111,7 @@ export class GpioStepper implements Driver<typeof MotorService> {
   }
 
   async stop(): Promise<void> {
+    this.#commands++;
     this.#motion.end();
     this.#power = 0;
     await this.#enable(false);
@@ -138,7 +140,16 @@ export class GpioStepper implements Driver<typeof MotorService> {
     );
   }
 
+  /** Stops; false when another command came meanwhile, which counts. */
+  async #halted(): Promise<boolean> {
+    const stopped = this.stop();
+    const command = this.#commands;
+    await stopped;
+    return command === this.#commands;
+  }
+
   #run(rpm: number): void {
+    this.#commands++;
     this.#motion.start(
       (signal) => this.#move(Math.abs(rpm), Math.sign(rpm) * Infinity, signal),
       () => this.stop(),
@@ -152,6 +163,7 @@ export class GpioStepper implements Driver<typeof MotorService> {
   }
 
   async #turn(rpm: number, steps: number, call: CallContext): Promise<void> {
+    this.#commands++;
     if (steps === 0) return;
     try {
       await this.#motion.run(call, (signal) => this.#move(rpm, steps, signal), () => this.stop());
@@ -168,6 +180,7 @@ export class GpioStepper implements Driver<typeof MotorService> {
     this.#problem = undefined;
     this.#power = direction * Math.min(1, rpm / this.#mostRpm);
     await this.#level("dir", direction > 0);
+    signal.throwIfAborted();
     await this.#enable(true);
     let dueMs = clock.monotonicMs();
     for (let left = Math.abs(steps); left > 0; left--) {

@@ -19,7 +19,7 @@ const call = testCall();
 /** A board that writes down what it is called with. */
 function recorder() {
   const calls: string[] = [];
-  const board = {
+  const board: Record<string, unknown> = {
     setGPIO: (
       { pin, high }: { pin: string; high: boolean },
     ) => (calls.push(`${pin}=${high ? 1 : 0}`), {}),
@@ -29,10 +29,11 @@ function recorder() {
     setPWMFrequency: (
       { pin, frequencyHz }: { pin: string; frequencyHz: bigint },
     ) => (calls.push(`${pin}@${frequencyHz}`), {}),
-  } as Resource;
-  const dependencies = new Map([["rdk:component:board/b", board]]);
+  };
+  const dependencies = new Map([["rdk:component:board/b", board as Resource]]);
   return {
     calls,
+    board,
     dependencies,
     used: useDriver(BoardService, "rdk:component:board", "b", dependencies),
   };
@@ -109,6 +110,56 @@ Deno.test("goFor() ends without error when stop() comes, and stops when its call
   await motor.close();
   assert.equal(motor.isPowered().isOn, false);
   await parts.close();
+});
+
+Deno.test("stop() counts, too, for a movement that still waits for the encoder or the board", async () => {
+  const { dependencies, board } = recorder();
+  let answer = Promise.withResolvers<void>();
+  const encoder = {
+    getPosition: () => answer.promise.then(() => ({ value: 0 })),
+  } as unknown as Resource;
+  const parts = new Map([...dependencies, ["rdk:component:encoder/e", encoder]]);
+  const environment = testEnvironment();
+  const motor = await construct<GpioMotor, unknown>(gpioMotorModel(environment), {
+    ...{ board: "b", pins: { pwm: "P", dir: "D" }, encoder: "e" },
+    ...{ ticks_per_rotation: 200, max_rpm: 200 },
+  }, { dependencies: parts });
+  for (
+    const move of [
+      () => motor.setRPM({ rpm: 100 }),
+      () => motor.goFor({ rpm: 100, revolutions: 5 }, call),
+      () => motor.goTo({ rpm: 100, positionRevolutions: 5 }, call),
+    ]
+  ) {
+    answer = Promise.withResolvers();
+    const moving = move();
+    await motor.stop();
+    answer.resolve();
+    await moving;
+    assert.deepEqual([motor.isMoving().isMoving, motor.isPowered().isOn], [false, false]);
+  }
+  const stepper = await construct<GpioStepper, unknown>(gpioStepperModel(environment), {
+    ...{ board: "b", pins: { step: "S", dir: "D", en_low: "E" }, ticks_per_rotation: 20 },
+  }, { dependencies });
+  let isOn: boolean | undefined;
+  board["setGPIO"] = async ({ pin, high }: { pin: string; high: boolean }) => {
+    if (pin === "E") isOn = !high;
+    await answer.promise;
+  };
+  for (
+    const move of [
+      () => stepper.setRPM({ rpm: 100 }),
+      () => stepper.setPower({ powerPct: 1 }),
+      () => stepper.goFor({ rpm: 100, revolutions: 5 }, call),
+    ]
+  ) {
+    answer = Promise.withResolvers();
+    const moving = move();
+    const stopping = stepper.stop();
+    answer.resolve();
+    await Promise.all([moving, stopping]);
+    assert.deepEqual([stepper.isMoving().isMoving, isOn], [false, false]);
+  }
 });
 
 Deno.test("goFor() counts time without an encoder", async () => {
