@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { FakeClock } from "../../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../../shared/base/time/wait_for.ts";
 import type { Model } from "../../resources/graph/registry.ts";
 import type { Resource } from "../../resources/graph/resource.ts";
 import { Parts, roverParts } from "../drivers/testing.ts";
 import type { GpioMotor } from "../motor/gpio_motor.ts";
-import { construct, testCall } from "../testing.ts";
+import { construct, testCall, testEnvironment } from "../testing.ts";
 import {
   sensorControlledBaseModel,
   wheeledBaseModel,
@@ -127,6 +128,64 @@ Deno.test("a sensor-controlled base turns and drives by what its sensors measure
   await base.stop(call);
   assert.deepEqual(powers(parts), [0, 0]);
   await parts.close();
+});
+
+/** A base that is driven by a sensor that answers when the test wants. */
+async function guided() {
+  const clock = new FakeClock();
+  let answer = Promise.withResolvers<void>();
+  answer.resolve();
+  let speed = 0;
+  const base = {
+    setVelocity: ({ linear }: { linear: { y: number } }) => void (speed = linear.y),
+    stop: () => void (speed = 0),
+  };
+  const sensor = {
+    getProperties: () => ({ linearVelocitySupported: true }),
+    getLinearVelocity: () => answer.promise.then(() => ({ linearVelocity: { y: 0.1 } })),
+  };
+  const dependencies = new Map<string, Resource>([
+    ["rdk:component:base/base", base as Resource],
+    ["rdk:component:movement_sensor/gps", sensor as unknown as Resource],
+  ]);
+  const made = await construct<SensorControlledBase, unknown>(
+    sensorControlledBaseModel(testEnvironment({ clock })) as Model<unknown>,
+    { base: "base", movement_sensor: ["gps"] },
+    { dependencies },
+  );
+  return {
+    ...{ clock, base: made },
+    speed: () => speed,
+    silence: () => answer = Promise.withResolvers(),
+    answer: () => answer.resolve(),
+  };
+}
+
+Deno.test("a sensor-controlled base stops when its sensor answers no more", async () => {
+  const { base, clock, speed, silence } = await guided();
+  const moving = assert.rejects(
+    base.moveStraight({ distanceMm: 10_000n, mmPerSec: 100 }, call),
+    /gps has not answered for 3 s/,
+  );
+  await clock.advance(500);
+  assert.equal(speed(), 100);
+  silence();
+  await clock.advance(4_000);
+  await moving;
+  assert.equal(speed(), 0);
+});
+
+Deno.test("a sensor-controlled base that was stopped is not moved by a late measurement", async () => {
+  const { base, clock, speed, silence, answer } = await guided();
+  await base.setVelocity({ linear: { y: 100 } }, call);
+  await clock.advance(500);
+  assert.ok(speed() > 0);
+  silence();
+  await clock.advance(100);
+  await base.stop(call);
+  answer();
+  await clock.advance(100);
+  assert.equal(speed(), 0);
 });
 
 Deno.test("mixed() keeps the ratio of the sides when power does not suffice", () => {

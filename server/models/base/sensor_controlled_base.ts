@@ -6,7 +6,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
-import type { Used } from "../drivers/dependency.ts";
+import { measuring, type Used } from "../drivers/dependency.ts";
 import { finite, Motion } from "../drivers/motion.ts";
 import type { SensorControlledBaseAttributes, VelocityParameters } from "./base_attributes.ts";
 import type { Wanted } from "./wheeled_base.ts";
@@ -56,8 +56,10 @@ export class SensorControlledBase implements Driver<typeof BaseService> {
         has: await sensor.call("getProperties", {}),
       })),
     );
-    const first = (quantity: keyof typeof measured[number]["has"]) =>
-      measured.find(({ has }) => has[quantity] === true)?.sensor;
+    const first = (quantity: keyof typeof measured[number]["has"]) => {
+      const sensor = measured.find(({ has }) => has[quantity] === true)?.sensor;
+      return sensor && measuring(sensor, options.clock);
+    };
     const oriented = first("orientationSupported");
     const compass = first("compassHeadingSupported");
     const sources: Sources = {
@@ -100,6 +102,7 @@ export class SensorControlledBase implements Driver<typeof BaseService> {
         const left = (Math.abs(way) - done * Math.sign(way)) * Math.sign(way);
         if (left * way <= 0) return true;
         const off = heading === undefined ? 0 : turn(heading - await yaw!(signal));
+        signal.throwIfAborted();
         // Not further than the next step.
         const wanted = Math.sign(way) *
           Math.min(speed, Math.max(Math.abs(left) * this.#hz / 2, 10));
@@ -124,6 +127,7 @@ export class SensorControlledBase implements Driver<typeof BaseService> {
       let turned = 0;
       await this.#steps(signal, Math.abs(angle) / speed, async () => {
         const now = await yaw(signal);
+        signal.throwIfAborted();
         turned += turn(now - last);
         last = now;
         const left = angle - turned;
@@ -222,6 +226,7 @@ export class SensorControlledBase implements Driver<typeof BaseService> {
         this.sources.linear?.call("getLinearVelocity", {}, signal),
         this.sources.angular?.call("getAngularVelocity", {}, signal),
       ]);
+      signal.throwIfAborted();
       const y = linear(nowLinear?.linearVelocity?.y, seconds);
       const z = angular(nowAngular?.angularVelocity?.z, seconds);
       await base.call(byPower ? "setPower" : "setVelocity", {

@@ -5,6 +5,9 @@
 import type { DescMessage, DescService } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../../../shared/base/time/clock.ts";
+import { withDeadline } from "../../../shared/base/time/deadline.ts";
+import { WaitTimeoutError } from "../../../shared/base/time/wait_for.ts";
 import { dependencyNamed } from "../../resources/graph/dependency_named.ts";
 import { driverMethod } from "../../resources/graph/driver.ts";
 import { fullName } from "../../resources/graph/name.ts";
@@ -54,6 +57,8 @@ type Fields<D extends DescMessage> = Partial<
 >;
 
 const never = new AbortController().signal;
+/** What moves by measurements stands still when none came for so long. Milliseconds. */
+const SILENT_MS = 3_000;
 
 /**
  * A dependency by its name, which must be of that API.
@@ -94,6 +99,31 @@ export function useDriver<S extends DescService>(
         throw new ConnectError(`${fullName(api, name)} does not support stop`, Code.Unimplemented);
       }
       await resource.stop({ signal });
+    },
+  };
+}
+
+/**
+ * The same driver for who moves something by what it measures: a call ends when its signal aborts,
+ * and fails when there is no answer, also where the driver heeds no signal.
+ */
+export function measuring<S extends DescService>(used: Used<S>, clock: Clock): Used<S> {
+  const { name } = used;
+  return {
+    ...used,
+    async call(method, fields, signal = never) {
+      try {
+        return await withDeadline((signal) => used.call(method, fields, signal), {
+          ...{ clock, deadlineMs: SILENT_MS, what: name, signal },
+        });
+      } catch (error) {
+        if (!(error instanceof WaitTimeoutError)) throw error;
+        throw new ConnectError(
+          `${name} has not answered for ${SILENT_MS / 1_000} s; nothing moves without what it ` +
+            "measures. See its status, and restart its module if it hangs",
+          Code.Unavailable,
+        );
+      }
     },
   };
 }

@@ -21,7 +21,7 @@ import type { Driver } from "../../resources/graph/driver.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
 import { ArmMover } from "../arm_planning/arm_mover.ts";
-import { type Used, useDriver } from "../drivers/dependency.ts";
+import { measuring, type Used, useDriver } from "../drivers/dependency.ts";
 import { finite } from "../drivers/motion.ts";
 import { drive, type DriveOptions, LeftPathError, type Stand } from "./drive.ts";
 import { Execution, Executions, planMessage } from "./executions.ts";
@@ -90,10 +90,14 @@ export class MotionDriver implements Driver<typeof MotionService> {
     finite(destination.latitude, "destination.latitude");
     finite(destination.longitude, "destination.longitude");
     const base = this.#base(request.componentName);
-    const sensor = useDriver(
-      ...[MovementSensorService, "rdk:component:movement_sensor"] as const,
-      request.movementSensorName,
-      this.options.dependencies,
+    const { dependencies, clock } = this.options;
+    const sensor = measuring(
+      useDriver(
+        ...[MovementSensorService, "rdk:component:movement_sensor"] as const,
+        request.movementSensorName,
+        dependencies,
+      ),
+      clock,
     );
     const placed = async (signal: AbortSignal) => {
       const { coordinate } = await sensor.call("getPosition", {}, signal);
@@ -119,9 +123,13 @@ export class MotionDriver implements Driver<typeof MotionService> {
     const { destination } = request;
     if (!destination) throw new ConnectError("destination: it is empty", Code.InvalidArgument);
     const base = this.#base(request.componentName);
-    const slam = useDriver(
-      ...[SLAMService, "rdk:service:slam", request.slamServiceName] as const,
-      this.options.dependencies,
+    const { dependencies, clock } = this.options;
+    const slam = measuring(
+      useDriver(
+        ...[SLAMService, "rdk:service:slam", request.slamServiceName] as const,
+        dependencies,
+      ),
+      clock,
     );
     const look = async (signal: AbortSignal): Promise<Stand> => {
       const { pose } = await slam.call("getPosition", {}, signal);

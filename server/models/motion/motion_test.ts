@@ -277,6 +277,23 @@ Deno.test("a base stops when a look takes long, and when it is told to meanwhile
   assert.equal((await world.ended()).state, PlanState.STOPPED);
 });
 
+Deno.test("a base stops when what knows its place answers no more, and when it is told to meanwhile", async () => {
+  const world = new World();
+  const goSilent = () => waitFor(() => world.isSilent = world.isDriving, { deadlineMs: 60_000 });
+  await world.globe(200, 0);
+  await goSilent();
+  const { state, reason } = await world.ended();
+  assert.equal(state, PlanState.FAILED);
+  assert.match(reason!, /gps has not answered for 3 s; nothing moves/);
+  assert.equal(world.isDriving, false);
+  world.isSilent = false;
+  await world.globe(400, 0);
+  await goSilent();
+  await world.motion.stopPlan({ componentName: "rover" });
+  assert.equal((await world.ended()).state, PlanState.STOPPED);
+  assert.equal(world.isDriving, false);
+});
+
 Deno.test("a base with something right before it turns and drives around it", async () => {
   const world = new World();
   world.balls = [{ x: 0, y: 0.6, r: 0.4 }];

@@ -39,6 +39,8 @@ export class World {
   blind: string | undefined;
   /** Who asks what it sees waits forever. */
   isSlow = false;
+  /** Who asks where it is waits forever. */
+  isSilent = false;
   /** Called before each look. */
   onLook: () => void = () => {};
   /** Whether the camera has a frame, 200 mm before the middle of the base. */
@@ -56,10 +58,15 @@ export class World {
       this.#pass(ms);
     },
     setTimer: (ms, run) => {
-      const timer = setTimeout(run, ms);
+      // Of time in which nobody sleeps; a test waits less.
+      const timer = setTimeout(run, ms / 10);
       return { cancel: () => clearTimeout(timer) };
     },
   };
+
+  get isDriving(): boolean {
+    return this.#forward !== 0 || this.#turn !== 0;
+  }
 
   #pass(ms: number): void {
     this.ms += ms;
@@ -87,12 +94,11 @@ export class World {
   };
 
   readonly gps = {
-    getPosition: () => ({
-      coordinate: {
-        latitude: ORIGIN.latitude + this.y / DEGREE,
-        longitude: ORIGIN.longitude + this.x / DEGREE / Math.cos(48 * Math.PI / 180),
-      },
-    }),
+    getPosition: () => {
+      if (this.isSilent) return new Promise<never>(() => {});
+      const longitude = ORIGIN.longitude + this.x / DEGREE / Math.cos(48 * Math.PI / 180);
+      return { coordinate: { latitude: ORIGIN.latitude + this.y / DEGREE, longitude } };
+    },
     getCompassHeading: () => ({ value: ((this.heading % 360) + 360) % 360 }),
   };
 

@@ -6,7 +6,7 @@ import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import { reasonOf } from "../../resources/graph/errors.ts";
 import type { CallContext } from "../../resources/graph/resource.ts";
-import type { Used } from "../drivers/dependency.ts";
+import { measuring, type Used } from "../drivers/dependency.ts";
 import { finite, Motion } from "../drivers/motion.ts";
 import { Lateness, runLoop } from "./control_loop.ts";
 import type { GpioMotorAttributes } from "./motor_attributes.ts";
@@ -55,7 +55,8 @@ export class GpioMotor implements Driver<typeof MotorService> {
   /** @throws when the pins cannot be used. */
   static async create(options: GpioMotorOptions): Promise<GpioMotor> {
     await options.pins.begin();
-    return new GpioMotor(options);
+    const { encoder, clock } = options;
+    return new GpioMotor({ ...options, encoder: encoder && measuring(encoder, clock) });
   }
 
   async setPower({ powerPct }: { powerPct: number }) {

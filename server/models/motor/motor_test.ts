@@ -112,6 +112,29 @@ Deno.test("goFor() ends without error when stop() comes, and stops when its call
   await parts.close();
 });
 
+Deno.test("a motor is stopped when its encoder answers no more", async () => {
+  const { dependencies } = recorder();
+  const clock = new FakeClock();
+  let isSilent = false;
+  const encoder = {
+    getPosition: () => isSilent ? new Promise<never>(() => {}) : { value: 0 },
+  } as unknown as Resource;
+  const motor = await construct<GpioMotor, unknown>(gpioMotorModel(testEnvironment({ clock })), {
+    ...{ board: "b", pins: { pwm: "P", dir: "D" }, encoder: "e" },
+    ...{ ticks_per_rotation: 200, max_rpm: 200 },
+  }, { dependencies: new Map([...dependencies, ["rdk:component:encoder/e", encoder]]) });
+  const turning = assert.rejects(
+    motor.goFor({ rpm: 100, revolutions: 5 }, call),
+    /e has not answered for 3 s; nothing moves without what it measures/,
+  );
+  await clock.advance(200);
+  assert.equal(motor.isPowered().isOn, true);
+  isSilent = true;
+  await clock.advance(4_000);
+  await turning;
+  assert.equal(motor.isPowered().isOn, false);
+});
+
 Deno.test("stop() counts, too, for a movement that still waits for the encoder or the board", async () => {
   const { dependencies, board } = recorder();
   let answer = Promise.withResolvers<void>();

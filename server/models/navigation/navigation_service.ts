@@ -17,7 +17,7 @@ import {
 import type { Logger } from "../../../shared/log/logger.ts";
 import type { Driver } from "../../resources/graph/driver.ts";
 import type { CallContext, Resource } from "../../resources/graph/resource.ts";
-import { useDriver } from "../drivers/dependency.ts";
+import { measuring, useDriver } from "../drivers/dependency.ts";
 import { distance } from "../motion/path.ts";
 import { metersFrom } from "../motion/footprint.ts";
 import { MotionDriver, type MotionFrames } from "../motion/motion_service.ts";
@@ -56,11 +56,14 @@ export function navigationDriver(options: NavigationOptions): Driver<typeof Navi
   const { attributes, dependencies, store, clock, log } = options;
   const isGps = attributes.map_type !== "None";
   const base = useDriver(BaseService, "rdk:component:base", attributes.base, dependencies);
-  const sensor = attributes.movement_sensor === undefined ? undefined : useDriver(
-    MovementSensorService,
-    "rdk:component:movement_sensor",
-    attributes.movement_sensor,
-    dependencies,
+  const sensor = attributes.movement_sensor === undefined ? undefined : measuring(
+    useDriver(
+      MovementSensorService,
+      "rdk:component:movement_sensor",
+      attributes.movement_sensor,
+      dependencies,
+    ),
+    clock,
   );
   const { motion, closeMotion } = motionOf(options);
 
