@@ -24,14 +24,21 @@ interface Running {
 export class Captures {
   readonly #running = new Map<string, Running>();
   readonly #time: ExactTime;
+  /** Folders of methods that have one of their own; they may hold data when capture has ended. */
+  readonly #own = new Set<string>();
   #ending: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: CapturesOptions) {
     this.#time = new ExactTime(options.clock);
   }
 
-  /** Makes these what is captured. What is the same continues in its file. */
-  apply(wanted: readonly CaptureSettings[]): void {
+  /**
+   * Makes these what is captured. What is the same continues in its file.
+   *
+   * @param configured those too that are not captured now
+   */
+  apply(wanted: readonly CaptureSettings[], configured = wanted): void {
+    for (const { folder } of configured) if (folder !== undefined) this.#own.add(folder);
     const settings = new Map(
       wanted.filter(({ frequencyHz }) => frequencyHz > 0).map((one) => [captureKey(one), one]),
     );
@@ -46,10 +53,9 @@ export class Captures {
     }
   }
 
-  /** Folders that hold what is captured. */
+  /** Folders that hold what is captured, or was. */
   get folders(): string[] {
-    const own = [...this.#running.values()].flatMap(({ settings }) => settings.folder ?? []);
-    return [...new Set([this.options.folder, ...own])];
+    return [...new Set([this.options.folder, ...this.#own])];
   }
 
   counts(): (CaptureCounts & Pick<CaptureSettings, "api" | "name" | "method">)[] {
@@ -63,7 +69,8 @@ export class Captures {
 
   /** Ends all files that grow, so that they can be uploaded. */
   async rotate(): Promise<void> {
-    await Promise.all([...this.#running.values()].map(({ capturer }) => capturer.rotate()));
+    const running = [...this.#running.values()].map(({ capturer }) => capturer.rotate());
+    await Promise.all([this.#ending, ...running]);
   }
 
   async close(): Promise<void> {

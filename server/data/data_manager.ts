@@ -207,7 +207,7 @@ export class DataManager implements Driver<typeof DataManagerService> {
     const text = problems.join("\n");
     if (text !== this.#toldProblem) { for (const problem of problems) log.warn(problem); }
     this.#toldProblem = text;
-    this.#captures.apply(attributes.capture_disabled ? [] : wanted);
+    this.#captures.apply(attributes.capture_disabled ? [] : wanted, configured);
   }
 
   /**

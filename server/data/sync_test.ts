@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { waitFor } from "../../shared/base/time/wait_for.ts";
@@ -263,6 +263,35 @@ Deno.test("DataManager deletes every Nth capture file when the disk is full of t
     await clock.advance(30_000);
     assert.equal((await filesIn(rig.folder)).length, 8, "800 of 2000 bytes are below a half");
     await manager.close();
+  }, { clock: new FakeClock() }));
+
+Deno.test("sync() uploads what lies in the folder of a method that is captured no more", () =>
+  withRig(async (rig) => {
+    const clock = rig.clock as FakeClock;
+    let n = 0;
+    const sensor = (more: JsonObject) =>
+      testSensor("s", () => ({ n: ++n }), {
+        ...{ method: "Readings", capture_frequency_hz: 10, capture_directory: "own" },
+        ...more,
+      });
+    await rig.configure(sensor({}));
+    const manager = await rig.start({ sync_disabled: true });
+    await clock.advance(150);
+    await rig.configure(sensor({ disabled: true }));
+    await manager.sync({}, call);
+    assert.deepEqual(rig.cloud.values, [{ n: 1 }]);
+    await rig.configure(sensor({}));
+    await clock.advance(150);
+    await rig.configure();
+    await manager.sync({}, call);
+    assert.deepEqual(rig.cloud.values, [{ n: 1 }, { n: 2 }]);
+    await rig.configure(sensor({}));
+    await clock.advance(150);
+    await manager.close();
+    const other = await rig.start({ sync_disabled: true, capture_disabled: true });
+    await other.sync({}, call);
+    assert.deepEqual(rig.cloud.values, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+    await other.close();
   }, { clock: new FakeClock() }));
 
 Deno.test("sync() joins the pass that waits when it is called again and again", () =>
