@@ -146,24 +146,31 @@ export class RemoteControl implements Resource {
     }
   }
 
-  /** Sends the newest command until the base has it. */
+  /** Sends the newest command until the base has it: a stick that was let go sends no other one. */
   async #drive(): Promise<void> {
     // Not within the same turn: the promise must be kept before this ends.
     await Promise.resolve();
-    try {
-      for (;;) {
-        const drive = driveOf(this.#mode, this.#values);
-        const wish = JSON.stringify(drive);
-        if (wish === this.#applied || this.#ending.signal.aborted) return;
-        this.#applied = wish;
+    const { base, clock, log } = this.options;
+    const { signal } = this.#ending;
+    const backoff = new Backoff({ minMs: 200, maxMs: 2_000 });
+    let told = "";
+    while (!signal.aborted) {
+      const drive = driveOf(this.#mode, this.#values);
+      const wish = JSON.stringify(drive);
+      if (wish === this.#applied) break;
+      this.#applied = wish;
+      try {
         await this.#send(drive);
+        if (this.#problem === told) this.#problem = undefined;
+      } catch (error) {
+        this.#applied = "";
+        const problem = `${base.name}: ${reasonOf(error)}`;
+        if (problem !== told) log.warn(`the base was not driven; ${problem}`);
+        this.#problem = told = problem;
+        await clock.sleep(backoff.next(), signal).catch(() => {});
       }
-    } catch (error) {
-      this.#problem = `${this.options.base.name}: ${reasonOf(error)}`;
-      this.options.log.warn(`the base was not driven; ${this.#problem}`);
-    } finally {
-      this.#driving = undefined;
     }
+    this.#driving = undefined;
   }
 
   async #send({ linear, angular }: Drive): Promise<void> {

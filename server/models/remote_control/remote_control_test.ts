@@ -22,10 +22,14 @@ async function setUp(attributes: object) {
   (
     { linear, angular }: Order,
   ) => (orders.push(`${kind} ${linear.y} ${angular.z}`), {});
+  const refusals = { left: 0 };
   const base = {
     setPower: order("power"),
     setVelocity: order("velocity"),
-    stop: () => void orders.push("stop"),
+    stop() {
+      if (refusals.left-- > 0) throw new Error("no answer");
+      orders.push("stop");
+    },
   } as Resource;
   const pad = await construct<WebGamepad, unknown>(webGamepadModel(environment));
   const remote = await construct<RemoteControl, unknown>(
@@ -41,7 +45,7 @@ async function setUp(attributes: object) {
   const move = (control: string, value: number, event = "PositionChangeAbs") =>
     pad.triggerEvent({ event: { control, value, event } as Event });
   const seen = (last: string) => waitFor(() => orders.at(-1) === last, { deadlineMs: 60_000 });
-  return { clock, orders, pad, remote, move, seen };
+  return { clock, orders, pad, remote, move, seen, refusals };
 }
 
 Deno.test("base remote control drives by power, and stops when the controller falls silent", async () => {
@@ -78,6 +82,23 @@ Deno.test("base remote control drives by velocities with limits, and stops with 
   pad.close();
   await seen("stop");
   await remote.close();
+});
+
+Deno.test("base remote control stops a base that did not stop at first", async () => {
+  const { clock, remote, pad, move, seen, refusals } = await setUp({
+    control_mode: "joyStickControl",
+  });
+  move("AbsoluteY", -0.5);
+  await seen("power 0.5 0");
+  refusals.left = 2;
+  move("AbsoluteY", 0);
+  await waitFor(() => "error" in remote.getStatus(), { deadlineMs: 60_000 });
+  assert.match(remote.getStatus().error!, /base: no answer/);
+  await clock.advance(1_000);
+  await seen("stop");
+  await waitFor(() => !("error" in remote.getStatus()), { deadlineMs: 60_000 });
+  await remote.close();
+  pad.close();
 });
 
 Deno.test("driveOf() reads the controls of each mode", () => {
