@@ -191,6 +191,8 @@ export class FakeNetworkManager implements SystemBus {
         return [[...this.profiles.keys()]];
       case "GetSettings":
         return [withoutKeys(this.store.get(path).settings)];
+      case "GetSecrets":
+        return [onlyKeys(this.store.get(path).settings)];
       case "AddConnection2":
         return [this.store.add(body[0] as ProfileSettings, Number(body[1]))];
       case "Update2":
@@ -314,6 +316,11 @@ function withoutKeys(settings: ProfileSettings): ProfileSettings {
   if (!security) return settings;
   const { psk: _, ...open } = security;
   return { ...rest, "802-11-wireless-security": open };
+}
+
+function onlyKeys(settings: ProfileSettings): ProfileSettings {
+  const psk = settings["802-11-wireless-security"]?.psk;
+  return psk ? { "802-11-wireless-security": { psk } } : {};
 }
 
 function last(path: string): string {

@@ -18,6 +18,7 @@ const DEVICE_INTERFACE = `${NAME}.Device`;
 const WIRELESS_INTERFACE = `${NAME}.Device.Wireless`;
 const ACCESS_POINT_INTERFACE = `${NAME}.AccessPoint`;
 const ACTIVE_INTERFACE = `${NAME}.Connection.Active`;
+const WIFI_SECURITY = "802-11-wireless-security";
 const OLDEST = [1, 22] as const;
 /** NM_SETTINGS_ADD_CONNECTION2_FLAG_TO_DISK, _IN_MEMORY, _BLOCK_AUTOCONNECT; likewise for updates. */
 const TO_DISK = 0x1;
@@ -150,6 +151,25 @@ export class NetworkManager {
       return settings === undefined || label === undefined ? undefined : { path, label, settings };
     }));
     return all.filter((profile) => profile !== undefined);
+  }
+
+  /**
+   * What a profile says with its keys, which {@link ownProfiles} leaves out.
+   *
+   * @returns undefined when NetworkManager does not have or tell them.
+   */
+  async withSecrets({ path, settings }: OwnProfile): Promise<ProfileSettings | undefined> {
+    const security = settings[WIFI_SECURITY];
+    if (security === undefined) return settings;
+    try {
+      const body = [WIFI_SECURITY];
+      const [answer] = await this.#call(path, PROFILE_INTERFACE, "GetSecrets", "s", body);
+      const secrets = (answer as ProfileSettings)[WIFI_SECURITY];
+      return secrets?.psk && { ...settings, [WIFI_SECURITY]: { ...security, ...secrets } };
+    } catch (error) {
+      if (error instanceof DBusCallError) return undefined;
+      throw error;
+    }
   }
 
   /**

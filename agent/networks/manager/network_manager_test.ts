@@ -95,6 +95,26 @@ managerTest("addProfile() takes profiles of WiFi and of the hotspot", async (man
   ]);
 });
 
+managerTest(
+  "withSecrets() brings the key of a profile, so that it can be put back",
+  async (manager) => {
+    const wifi = { type: "wifi", interface: "", ssid: "Home", psk: "correct horse" } as const;
+    const settings = (psk: string) =>
+      profileOf(managedNetwork("home", { ...WIRED, ...wifi, psk }, { powerSave: false }));
+    const path = await manager.addProfile(settings("correct horse"), true);
+    const own = async () => (await manager.ownProfiles())[0] ?? assert.fail("no profile");
+    const key = async () =>
+      (await manager.withSecrets(await own()))?.["802-11-wireless-security"]?.psk?.value;
+    assert.equal(await key(), "correct horse");
+    const before = await manager.withSecrets(await own()) ?? assert.fail("no secrets");
+    await manager.updateProfile(path, settings("wrong password"), false);
+    assert.equal(await key(), "wrong password");
+    await manager.updateProfile(path, before, true);
+    assert.equal(await key(), "correct horse");
+    assert.equal((await own()).settings["802-11-wireless-security"]?.psk, undefined);
+  },
+);
+
 managerTest("a checkpoint that nobody keeps takes the changes back", async (manager) => {
   const before = await manager.addProfile(profile(), true);
   await waitFor(async () => (await manager.state()) >= 50, DEADLINE);

@@ -3,7 +3,12 @@ import type { Clock } from "../../../shared/base/time/clock.ts";
 import { DBusCallError } from "../../dbus/system_bus.ts";
 import type { ChosenNetwork } from "../../provisioning/provisioning_port.ts";
 import type { NetworkDevice, NetworkManager, OwnProfile } from "../manager/network_manager.ts";
-import { type ManagedNetwork, profileOf, type WifiKey } from "../manager/profile.ts";
+import {
+  type ManagedNetwork,
+  profileOf,
+  type ProfileSettings,
+  type WifiKey,
+} from "../manager/profile.ts";
 import { type ConnectFailure, connectFailure } from "../wifi/connect_failure.ts";
 import { isSaeOnly, ssidKey } from "../wifi/visible_networks.ts";
 
@@ -72,7 +77,8 @@ export async function joinNetwork(
     powerSave,
   });
   const label = personsLabel(chosen.ssid);
-  const before = (await manager.ownProfiles()).find((profile) => profile.label === label);
+  const found = (await manager.ownProfiles()).find((profile) => profile.label === label);
+  const before = found && { ...found, settings: await manager.withSecrets(found) };
   const path = before?.path ?? await manager.addProfile(settings, false);
   if (before) await manager.updateProfile(path, settings, false);
   let failure: ConnectFailure | undefined;
@@ -89,6 +95,8 @@ export async function joinNetwork(
   return failure;
 }
 
+/** A profile as it was; `settings` with its keys, undefined where they are not known. */
+type Before = Pick<OwnProfile, "path"> & { readonly settings: ProfileSettings | undefined };
 type Limits = Parameters<typeof untilConnected>[3];
 
 async function connect(
@@ -108,10 +116,9 @@ async function connect(
   return await untilConnected(manager, active, radio, limits);
 }
 
-/** The key of the old profile is not known to us: without it, it is of no use any more. */
-async function putBack(manager: NetworkManager, path: string, before: OwnProfile | undefined) {
-  const isOpen = before !== undefined && before.settings["802-11-wireless-security"] === undefined;
-  if (before && isOpen) await manager.updateProfile(path, before.settings, true);
+/** An old profile whose key NetworkManager does not tell is of no use any more. */
+async function putBack(manager: NetworkManager, path: string, before: Before | undefined) {
+  if (before?.settings) await manager.updateProfile(path, before.settings, true);
   else await manager.deleteProfile(path);
 }
 

@@ -226,6 +226,28 @@ faultTest("two phones at once: one network is tried, and both hear of it", {}, a
   assert.equal(at.nm.store.disk.size, 1);
 });
 
+faultTest(
+  "a password mistyped for a network that worked: its old one counts again",
+  {},
+  async (at) => {
+    at.nm.air = [HOME];
+    at.start();
+    await isThere(at);
+    choose(at, bytes("Home"), HOME.psk);
+    await at.until(() => at.at === "online", MINUTE);
+    at.nm.air = [];
+    at.nm.drop();
+    await isThere(at);
+    at.nm.air = [HOME];
+    choose(at, bytes("Home"), "wrong password");
+    await at.until(() => at.site === undefined, MINUTE);
+    await isThere(at);
+    assert.match(at.site?.port.status().errors.join() ?? "", /Home: /);
+    assert.equal(at.nm.store.disk.size, 1, "the network is known still");
+    await at.until(() => at.nm.joined === "Home", 30 * MINUTE, 1_000);
+  },
+);
+
 faultTest("a disk that is full is said once, and networks go on", KNOWS_HOME, async (at) => {
   at.nm.air = [];
   at.start();
