@@ -47,6 +47,11 @@ export interface DeviceConfigPollOptions {
 const QUESTION_TIMEOUT_MS = 15_000;
 /** No cloud is queried more often, whatever interval it names. */
 const SHORTEST_INTERVAL_MS = 5_000;
+/**
+ * Nor less often: by the answers the agent knows whether the machine is online, and without a turn
+ * for some minutes this worker counts as stuck, for which the watchdog has the agent killed.
+ */
+const LONGEST_INTERVAL_MS = 60_000;
 const LONGEST_RETRY_MS = 30_000;
 
 /** Asks the cloud for the agent's settings again and again. */
@@ -85,7 +90,8 @@ export class DeviceConfigPoll {
     settings.accept(device);
     this.#report(undefined);
     if (!reach.answered.value) reach.answered.value = true;
-    return Math.max(device.checkIntervalMs, SHORTEST_INTERVAL_MS);
+    const intervalMs = Math.max(device.checkIntervalMs, SHORTEST_INTERVAL_MS);
+    return Math.min(intervalMs, LONGEST_INTERVAL_MS);
   }
 
   #question(): DeviceAgentConfigRequest {

@@ -4,6 +4,7 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { AgentDeviceService } from "../../shared/gen/viam/app/agent/v1/agent_pb.ts";
 import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
+import { WorkerHealth } from "../../shared/workers/worker_health.ts";
 import { AgentState } from "../state/agent_state.ts";
 import { FakeCloud, settle, testHost } from "../testing.ts";
 import { CloudReach } from "./cloud_reach.ts";
@@ -20,6 +21,8 @@ function pollRig() {
   });
   const stop = new AbortController();
   const reach = new CloudReach();
+  const health = new WorkerHealth(at.clock);
+  health.started("settings");
   const poll = new DeviceConfigPoll({
     client: cloud.connection.client(AgentDeviceService),
     partId: "part-1",
@@ -33,6 +36,7 @@ function pollRig() {
     }),
     settings,
     reach,
+    onTurn: () => health.beat("settings"),
     clock: at.clock,
     log: at.log,
     random: () => 0.5,
@@ -43,6 +47,7 @@ function pollRig() {
     cloud,
     settings,
     reach,
+    health,
     async [Symbol.asyncDispose]() {
       stop.abort();
       await running;
@@ -92,6 +97,18 @@ Deno.test("DeviceConfigPoll asks in the cloud's interval but never sooner than 5
   await at.clock.advance(1);
   await settle();
   assert.equal(at.cloud.questions.length, 3);
+});
+
+Deno.test("DeviceConfigPoll asks every minute, however long the cloud's interval is", async () => {
+  await using at = pollRig();
+  at.cloud.answer = { checkInterval: durationFromMs(365 * 24 * 3_600_000) };
+  await settle();
+  for (let ask = 1; ask <= 15; ask++) {
+    assert.equal(at.cloud.questions.length, ask);
+    await at.clock.advance(60_000);
+    await settle();
+    assert.deepEqual(at.health.failing(), [], "the watchdog has no reason to end the agent");
+  }
 });
 
 Deno.test("DeviceConfigPoll keeps asking while the cloud is away and says so once", async () => {

@@ -19,6 +19,8 @@ export interface RestartPollOptions {
 
 const QUESTION_TIMEOUT_MS = 15_000;
 const SHORTEST_INTERVAL_MS = 1_000;
+/** Whatever interval the cloud names: a person waits for the restart. */
+const LONGEST_INTERVAL_MS = 60_000;
 /** When the cloud names no interval. */
 const DEFAULT_INTERVAL_MS = 5_000;
 const LONGEST_RETRY_MS = 30_000;
@@ -46,7 +48,8 @@ export async function pollRestarts(
       restart();
     }
     const { restartCheckInterval: wished } = answer;
-    return wished ? Math.max(SHORTEST_INTERVAL_MS, durationMs(wished)) : DEFAULT_INTERVAL_MS;
+    if (!wished) return DEFAULT_INTERVAL_MS;
+    return Math.min(Math.max(SHORTEST_INTERVAL_MS, durationMs(wished)), LONGEST_INTERVAL_MS);
   };
   const onFailure = (error: unknown) => {
     if (!(error instanceof ConnectError)) throw error;

@@ -37,6 +37,12 @@ Deno.test("pollRestarts() restarts when requested by the cloud, in the cloud's i
   await clock.advance(5_000);
   await settle();
   assert.deepEqual([cloud.restartQuestions, restarts], [4, 1], "goes on after a failure");
+  cloud.restart = { restartCheckInterval: durationFromMs(365 * 24 * 3_600_000) };
+  await clock.advance(5_000);
+  await settle();
+  await clock.advance(60_000);
+  await settle();
+  assert.deepEqual([cloud.restartQuestions, restarts], [6, 1], "every minute at least");
   stop.abort();
   await running;
 });
