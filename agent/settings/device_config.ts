@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { isJsonObject } from "../../shared/base/json/json.ts";
+import { canonicalJson, isJsonObject } from "../../shared/base/json/json.ts";
 import type {
   DeviceAgentConfigResponse,
   UpdateInfo,
@@ -40,8 +40,9 @@ export function fromResponse(response: DeviceAgentConfigResponse): DeviceConfig 
   };
 }
 
+/** The same for the same settings: clouds send the fields of an object in any order. */
 export function toText(config: DeviceConfig): string {
-  return JSON.stringify(config);
+  return canonicalJson(config);
 }
 
 /** Reads what {@link toText} wrote; undefined when it is something else. */

@@ -94,7 +94,8 @@ export class SettingsSource {
         { event: "state_not_written", error },
       );
     }
-    this.current.value = this.#merge(device);
+    // Out of the text, in whose order networks come, and by which they are compared.
+    this.current.value = this.#merge(fromText(text) ?? device);
   }
 
   #merge(device: DeviceConfig | undefined): CurrentSettings {

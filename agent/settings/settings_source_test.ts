@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { memoryLogger } from "../../shared/log/memory_logger_testing.ts";
 import { FakeClock } from "../../shared/base/time/fake_clock.ts";
 import { AgentState } from "../state/agent_state.ts";
@@ -37,6 +38,34 @@ Deno.test("toText() and fromText() keep a device configuration", () => {
   for (const text of ["", "{", "{}", "null", '{"checkIntervalMs":1,"sections":[]}']) {
     assert.equal(fromText(text), undefined, text);
   }
+});
+
+Deno.test("SettingsSource takes the same settings in another order for the same", () => {
+  using at = rig();
+  const settings = at.make();
+  const networks = {
+    home: { type: "wifi", ssid: "Home", priority: 1 },
+    work: { type: "wifi", ssid: "Work" },
+  };
+  const accept = (additional_networks: JsonObject, debug = false) =>
+    settings.accept({
+      ...device({ debug }),
+      sections: { additional_networks, advanced_settings: { debug } },
+    });
+  accept(networks);
+  const { current } = settings;
+  const [before, saved] = [current.value, at.state.deviceConfig()];
+  const { home, work } = networks;
+  const turned = { work: { ssid: work.ssid, type: work.type }, home };
+  accept(turned);
+  assert.equal(current.value, before, "nobody is told");
+  assert.equal(at.state.deviceConfig(), saved, "nothing is written");
+  accept(turned, true);
+  assert.deepEqual(
+    Object.keys(current.value.settings.additional_networks),
+    Object.keys(before.settings.additional_networks),
+    "what goes by the order of networks goes on, too",
+  );
 });
 
 const defaultsOf = (content: DefaultsFile["content"]): DefaultsFile => ({
