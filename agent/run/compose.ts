@@ -26,6 +26,7 @@ import { composeReporting } from "./compose_reporting.ts";
 import { composeSystem } from "./compose_system.ts";
 import { composeUpdates } from "./compose_updates.ts";
 import type { AgentDeps, AgentParts } from "./deps.ts";
+import { replaceDamaged } from "./replace_damaged.ts";
 import { rememberServed } from "./remember_served.ts";
 import { RunningAgent } from "./running_agent.ts";
 
@@ -126,6 +127,13 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     log: log.child("restart"),
   };
   const served = { window, supervisor, state, log: log.child("supervision") };
+  const damaged = {
+    supervisor,
+    update: updates.server,
+    cacheDir: parts.directories.cache,
+    clock,
+    log: log.child("updates"),
+  };
   const workers: Worker[] = [
     { name: "settings", run: (signal) => poll.run(signal) },
     { name: "log level", run: (signal) => followDebug(current, deps.logging, signal) },
@@ -133,6 +141,7 @@ export function composeAgent(parts: AgentParts): ComposedAgent {
     { name: "supervision", run: superviseWhenReady },
     { name: "maintenance window", run: (signal) => window.run(signal) },
     { name: "server health", run: (signal) => rememberServed(served, signal) },
+    { name: "server file", run: (signal) => replaceDamaged(damaged, signal) },
     { name: "planned restart", run: (signal) => planned.run(signal) },
     { name: "restart poll", run: (signal) => pollRestarts(restarts, signal) },
     ...updates.workers,

@@ -152,7 +152,8 @@ async function hasContent(path: string, { url }: WantedFile, sha256: string): Pr
   return isAsLong && await Deno.readTextFile(path) === text;
 }
 
-async function hashOf(path: string): Promise<string> {
+/** SHA-256 of a file, hexadecimal. */
+export async function hashOf(path: string): Promise<string> {
   using file = await Deno.open(path, { read: true });
   const hash = createHash("sha256");
   const buffer = new Uint8Array(READ_BYTES);

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import { anyChange, Watched } from "../../../shared/workers/watched.ts";
+import type { InstalledVersion } from "../../state/agent_state.ts";
 import { isSameTarget, type Target } from "./target.ts";
 import type { UpdateEvent } from "./update_machine.ts";
 
@@ -9,7 +10,7 @@ export class Orders {
   isForced = false;
   /** Undefined: the cloud was not learned of in this run. */
   wish: { readonly target: Target | undefined } | undefined;
-  /** Events that people caused and that are not in the record yet. */
+  /** Events that people caused, or a file that is lost, and that are not in the record yet. */
   readonly inbox: UpdateEvent[] = [];
   #hurries = 0;
   readonly #changes = new Watched(0);
@@ -34,6 +35,12 @@ export class Orders {
   /** Lets a bad version be tried again; all of them without a name. */
   forgetBad(version?: string): void {
     this.inbox.push({ type: "forget-bad", version });
+    this.#hurry();
+  }
+
+  /** The file of the version in use is gone; `other`: the one before, where that is there. */
+  lose(other: InstalledVersion | undefined): void {
+    this.inbox.push({ type: "lost", other });
     this.#hurry();
   }
 

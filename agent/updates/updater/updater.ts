@@ -3,6 +3,7 @@ import { Backoff } from "../../../shared/base/time/backoff.ts";
 import type { Watched } from "../../../shared/workers/watched.ts";
 import type { InstalledVersion } from "../../state/agent_state.ts";
 import { Fetching } from "./fetching.ts";
+import { isFile } from "./found_version.ts";
 import { Installing } from "./installing.ts";
 import { withStamp } from "./local_stamp.ts";
 import { Orders } from "./orders.ts";
@@ -71,6 +72,13 @@ export class Updater {
   /** Lets a bad version be tried again; all of them without a name. */
   forgetBad(version?: string): void {
     this.#orders.forgetBad(version);
+  }
+
+  /** The file of the version in use is gone: the one before runs until it is fetched again. */
+  async lose(path: string): Promise<void> {
+    const { current, previous } = this.#keeper.record ?? {};
+    if (current?.path !== path) return;
+    this.#orders.lose(previous && await isFile(previous.path) ? previous : undefined);
   }
 
   snapshot(): ProgramSnapshot {

@@ -413,3 +413,17 @@ Deno.test("Updater installs nothing that the rules refuse, also what was ready b
   await at.pass(62_000);
   assert.equal(at.updater.snapshot().installed, "1.2.0");
 });
+
+Deno.test("Updater fetches a version again whose file is lost, and tries it", async () => {
+  await using at = new UpdaterRig();
+  at.updater.setTarget(release("1.0.0"));
+  await at.pass(0);
+  await at.updater.lose("/cache/0.9.0");
+  await at.pass(0);
+  assert.deepEqual([at.state, at.wanted.length], ["idle", 0], "another one is in use");
+  await at.updater.lose("/cache/1.0.0");
+  await at.pass(0);
+  assert.deepEqual([at.state, at.wanted.map(({ version }) => version)], ["trial", ["1.0.0"]]);
+  await at.pass(61_000);
+  assert.deepEqual([at.state, at.updater.trusted?.path], ["idle", "/cache/1.0.0"]);
+});
