@@ -146,7 +146,7 @@ test("runAgent() keeps what others need not read for its owner", async (at) => {
   await agent.stop();
   assert.deepEqual(modes, {
     ...{ "": "755", "bin": "755", "etc": "755", "cache": "755" },
-    ...{ "agent.db": "600", "agent-logs.db": "600", "agent.lock": "644" },
+    ...{ "agent.db": "600", "agent-logs.db": "600", "agent.lock": "600" },
   });
 });
 

@@ -7,7 +7,8 @@ export class LockedError extends Error {
 
 /**
  * Lets only one agent work in a folder. The lock belongs to the open file, so the system gives it
- * up with the process however that ends; the number in the file is for people only.
+ * up with the process however that ends; the number in the file is for people only. Nobody else
+ * may open the file: who can read it can lock it, and would keep every agent from its start.
  */
 export class InstanceLock {
   readonly #file: Deno.FsFile;
@@ -45,7 +46,10 @@ export class InstanceLock {
 
 function open(path: string): Deno.FsFile {
   try {
-    return Deno.openSync(path, { read: true, write: true, create: true, mode: 0o644 });
+    const file = Deno.openSync(path, { read: true, write: true, create: true, mode: 0o600 });
+    // One of an earlier version.
+    if (Deno.build.os !== "windows") Deno.chmodSync(path, 0o600);
+    return file;
   } catch (error) {
     throw toFileError(error, "lock", path);
   }

@@ -47,6 +47,19 @@ Deno.test("take() succeeds when the holder was killed, whoever has its number no
     InstanceLock.take(path).release();
   }));
 
+Deno.test({
+  name: "take() lets nobody else open the file, who could lock it",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "agent.lock");
+      await Deno.writeTextFile(path, "1\n", { mode: 0o644 });
+      const lock = InstanceLock.take(path);
+      assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+      lock.release();
+    }),
+});
+
 Deno.test("take() says what is wrong when the file cannot be made", () =>
   withFolder((folder) => {
     assert.throws(
