@@ -39,7 +39,6 @@ consoleTest(
     const answered = page.waitForResponse("**/GetRobotPart");
     await late.continue();
     await (await answered).finished();
-    // Until the page has taken it.
-    await page.evaluate("new Promise((done) => setTimeout(done, 100))");
+    await page.evaluate("new Promise((done) => requestIdleCallback(done))"); // it has taken it
   },
 );
