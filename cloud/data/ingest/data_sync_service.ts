@@ -1,4 +1,4 @@
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { canonicalJson } from "../../../shared/base/json/json.ts";
 import type { Annotations } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import type {
@@ -12,8 +12,9 @@ import type {
 } from "../../../shared/gen/viam/app/datasync/v1/data_sync_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
-import type { PartRow } from "../../accounts/access/scope.ts";
-import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
+import type { PartRow, Scope } from "../../accounts/access/scope.ts";
+import { stillAllowed } from "../../accounts/access/still_allowed.ts";
+import { readUpload, type UploadPiece, whileAllowed } from "../../storage/blobs/upload_stream.ts";
 import { binaryDataId } from "./binary_ids.ts";
 import { type Capture, fileTimes, invalid, mimeTypeOf, readCapture, readTimes } from "./capture.ts";
 import type { CapturedReading, Ingestion, NewAnnotation } from "./ingestion.ts";
@@ -50,6 +51,14 @@ export function dataSyncService(options: DataSyncServiceOptions): ServiceImpl<
     }, contents);
   }
 
+  const asAllowed = (
+    contents: AsyncIterable<Uint8Array>,
+    context: HandlerContext,
+    scope: Scope,
+    { id }: PartRow,
+  ) =>
+    whileAllowed(contents, stillAllowed(callers, context, scope, (now) => now.part(id, "report")));
+
   return {
     async dataCaptureUpload({ metadata, sensorContents }, context) {
       const scope = await callers.scope(context);
@@ -78,7 +87,8 @@ export function dataSyncService(options: DataSyncServiceOptions): ServiceImpl<
       });
       const capture = readCapture(upload.info);
       const part = await scope.part(capture.partId, "report");
-      const fileId = await sendFile(part, capture, "file", undefined, upload.contents);
+      const contents = asAllowed(upload.contents, context, scope, part);
+      const fileId = await sendFile(part, capture, "file", undefined, contents);
       return { fileId, binaryDataId: binaryDataId(part, fileId) };
     },
 
@@ -92,7 +102,8 @@ export function dataSyncService(options: DataSyncServiceOptions): ServiceImpl<
       const capture = readCapture(upload.info.uploadMetadata);
       const part = await scope.part(capture.partId, "report");
       const { sensorMetadata } = upload.info;
-      const fileId = await sendFile(part, capture, "binary", sensorMetadata, upload.contents);
+      const contents = asAllowed(upload.contents, context, scope, part);
+      const fileId = await sendFile(part, capture, "binary", sensorMetadata, contents);
       return { fileId, binaryDataId: binaryDataId(part, fileId) };
     },
   };

@@ -9,10 +9,11 @@ import {
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
 import { notFound, type RegistryItemRow, type Scope } from "../../accounts/access/scope.ts";
+import { stillAllowed } from "../../accounts/access/still_allowed.ts";
 import type { DownloadUrls } from "../packages/download_urls.ts";
 import { checkedUpload, requireItemName } from "../packages/names.ts";
 import type { NewPackage, PackageStore } from "../packages/package_store.ts";
-import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
+import { readUpload, type UploadPiece, whileAllowed } from "../../storage/blobs/upload_stream.ts";
 import { checkItemTexts, checkModuleDetails } from "./checks.ts";
 import { itemId, readModuleDetails, toModule, visibilityOfNumber } from "./item_messages.ts";
 import type { RegistryItems } from "./registry_items.ts";
@@ -69,7 +70,14 @@ export function moduleMethods(
       const item = await module(scope, upload.info.moduleId, "manage");
       const wanted = newPackage(item, upload.info);
       await store.requireFree(wanted);
-      const file = await store.upload(wanted, upload.contents, scope.caller.actor);
+      const check = stillAllowed(
+        callers,
+        context,
+        scope,
+        (now) => module(now, upload.info.moduleId, "manage"),
+      );
+      const contents = whileAllowed(upload.contents, check);
+      const file = await store.upload(wanted, contents, scope.caller.actor);
       return { url: urls.plain(item, file) };
     },
 

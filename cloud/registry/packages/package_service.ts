@@ -14,6 +14,7 @@ import {
   type Scope,
   splitAtFirst,
 } from "../../accounts/access/scope.ts";
+import { stillAllowed } from "../../accounts/access/still_allowed.ts";
 import type { Presence } from "../../fleet/presence/presence.ts";
 import type { DownloadUrls } from "./download_urls.ts";
 import { toPackage, typeOfNumber } from "./package_messages.ts";
@@ -21,7 +22,7 @@ import { checkedUpload, requireType, requireValid } from "./names.ts";
 import type { FileRow, NewPackage, PackageStore, VersionFileRow } from "./package_store.ts";
 import { platformProblem } from "../../../shared/registry/item_rules.ts";
 import { withPlatform } from "./platforms.ts";
-import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
+import { readUpload, type UploadPiece, whileAllowed } from "../../storage/blobs/upload_stream.ts";
 import { type Candidate, chooseFile } from "./versions.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
@@ -49,12 +50,16 @@ export function packageService(
         signal: context.signal,
       });
       const { organizationId, name, type } = upload.info;
-      const isOwnModel = typeOfNumber(type) === "ml_model" &&
-        scope.makesModel({ orgId: organizationId, name });
-      if (!isOwnModel) await scope.organization(organizationId, "manage");
+      const requireOwn = async (scope: Scope) => {
+        const isOwnModel = typeOfNumber(type) === "ml_model" &&
+          scope.makesModel({ orgId: organizationId, name });
+        if (!isOwnModel) await scope.organization(organizationId, "manage");
+      };
+      await requireOwn(scope);
       const wanted = newPackage(upload.info);
       await store.requireFree(wanted);
-      await store.upload(wanted, upload.contents, scope.caller.actor);
+      const check = stillAllowed(callers, context, scope, requireOwn);
+      await store.upload(wanted, whileAllowed(upload.contents, check), scope.caller.actor);
       return { id: `${organizationId}/${wanted.name}`, version: wanted.version };
     },
 

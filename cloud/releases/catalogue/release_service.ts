@@ -15,7 +15,7 @@ import type { Actor } from "../../accounts/access/caller.ts";
 import type { PartRow } from "../../accounts/access/scope.ts";
 import type { AgentAction, Program } from "../../storage/database/release_schema.ts";
 import { KeyFileError } from "../../storage/keys/key_file.ts";
-import { readUpload, type UploadPiece } from "../../storage/blobs/upload_stream.ts";
+import { readUpload, type UploadPiece, whileAllowed } from "../../storage/blobs/upload_stream.ts";
 import { requireNotes, requirePlatform, requireProgram, requireVersion } from "./checks.ts";
 import type { KnownRelease } from "./known_release.ts";
 import { channelOf, limitsOf, toRelease, toReleaseKey, toRollout } from "./release_messages.ts";
@@ -78,7 +78,8 @@ export function releaseService(
       });
       const wanted = newRelease(upload.info);
       await store.requireFree(wanted);
-      const release = await store.add(wanted, upload.contents, actor).catch(plainKeyFailure);
+      const contents = whileAllowed(upload.contents, () => access.operator(context));
+      const release = await store.add(wanted, contents, actor).catch(plainKeyFailure);
       return { release: shown(options, release) };
     },
 

@@ -66,6 +66,21 @@ async function* pieces<Info>(
   }
 }
 
+/**
+ * The contents of an upload as long as its caller may make it: it is asked with each piece, and once
+ * more behind the last, before anything of it counts. @param check throws when it may not any more
+ */
+export async function* whileAllowed(
+  contents: AsyncIterable<Uint8Array>,
+  check: () => Promise<unknown>,
+): AsyncIterable<Uint8Array> {
+  for await (const bytes of contents) {
+    await check();
+    yield bytes;
+  }
+  await check();
+}
+
 /** What machines unpack is a gzipped tar; anything else would fail only there. */
 async function* gzipOnly(contents: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const head: number[] = [];
