@@ -10,6 +10,8 @@ import { addOwner } from "../local/people/people_command.ts";
 import { failure, partSecret, TestCloud } from "../serve/cloud_testing.ts";
 import { apiKey } from "../serve/cloud_testing.ts";
 import { systemRandom } from "../storage/keys/random.ts";
+import { createLink } from "./links/one_time_links.ts";
+import { userByEmail, type UserRow } from "./people/users.ts";
 import { codeOf, stepAt } from "./second_factor/totp.ts";
 
 const PASSWORD = "correct horse battery";
@@ -166,6 +168,36 @@ Deno.test("a session ends at once: by its person, by a new password, and by time
   await queries.updateTable("sessions").set({ expires_at: 1 }).execute();
   await cloud.services.accounts.sessions.sweep();
   assert.equal((await failure(first.app.listOrganizations({}))).code, Code.Unauthenticated);
+});
+
+Deno.test("nobody who was proving the old password is in after a new one is set", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const { account } = await ownerOf(cloud, made.org_id);
+  const { signIn, sessions } = cloud.services.accounts;
+  const origin = { address: "192.0.2.66", client: "thief" };
+  const { queries } = cloud.folder.database;
+  const reset = async (user: UserRow) => {
+    const token = await queries.transaction().execute((transaction) =>
+      createLink(transaction, { userId: user.id, purpose: "set-password" }, {
+        ...{ random: systemRandom, now: cloud.clock.now() },
+      })
+    );
+    await account.setPassword({ token, password: "another good one" });
+  };
+  // It is set between the proof and the session, as the hash of the proof takes a while.
+  const begin = signIn.begin.bind(signIn);
+  signIn.begin = async (user, ...rest) => {
+    await reset(user);
+    return await begin(user, ...rest);
+  };
+  const thief = signIn.byPassword({ email: ANN, password: PASSWORD, code: "" }, origin);
+  assert.equal((await failure(thief)).code, Code.Unauthenticated);
+  signIn.begin = begin;
+  const user = await userByEmail(queries, ANN);
+  assert.deepEqual(await sessions.list(user!.id), []);
+  const given = { email: ANN, password: "another good one", code: "" };
+  assert.equal((await signIn.byPassword(given, origin)).kind, "signed in");
 });
 
 Deno.test("an invitation gives what it says, once, also when two accept it at the same time", async () => {

@@ -1,3 +1,4 @@
+import { Code } from "@connectrpc/connect";
 import type { Selectable } from "kysely";
 import type { Identity } from "../../../shared/cloud/auth/identity.ts";
 import { addressBlock } from "../../../shared/rpc/server/address_block.ts";
@@ -10,6 +11,7 @@ import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { SessionsTable, SignInMethod } from "../../storage/database/people_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { ISSUED_CLAIM, SECRET_CLAIM } from "../access/claims.ts";
+import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
 
@@ -67,12 +69,17 @@ export class Sessions {
 
   constructor(private readonly options: SessionsOptions) {}
 
-  /** @param mostMs when it ends at the latest, milliseconds since 1970; left out: no such limit */
+  /**
+   * @param mostMs when it ends at the latest, milliseconds since 1970; left out: no such limit
+   * @param proven hash of the password that the person has proven; left out: of none
+   * @throws {ConnectError} UNAUTHENTICATED when that is not the person's password any more
+   */
   async start(
     userId: string,
     method: SignInMethod,
     origin: Origin,
     mostMs = Number.POSITIVE_INFINITY,
+    proven?: string | null,
   ): Promise<Started> {
     const { queries, clock, random, issuer } = this.options;
     const now = clock.now().getTime();
@@ -91,8 +98,15 @@ export class Sessions {
         expires_at: expiresAtMs,
         ended_at: null,
       }).execute();
-      await transaction.updateTable("users").set({ last_sign_in_at: now, last_seen_at: now })
-        .where("id", "=", userId).execute();
+      let update = transaction.updateTable("users")
+        .set({ last_sign_in_at: now, last_seen_at: now }).where("id", "=", userId);
+      if (proven !== undefined) update = update.where("password_hash", "=", proven);
+      const { numUpdatedRows } = await update.executeTakeFirst();
+      // Proving it takes a while, in which another one may have ended all sessions.
+      if (numUpdatedRows === 0n) {
+        const message = "the password was changed just now";
+        throw refusal("SIGN_IN_WRONG", {}, message, Code.Unauthenticated);
+      }
       const { email } = await transaction.selectFrom("users").select("email")
         .where("id", "=", userId).executeTakeFirstOrThrow();
       await this.options.joinWaiting?.(transaction, email);

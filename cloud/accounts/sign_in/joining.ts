@@ -58,16 +58,18 @@ export class Joining {
     const record = currentRecord();
     if (record) Object.assign(record, { orgId, actorType: "user", actor: email });
     let hash: string | undefined;
+    let proven: string | null;
     if (isKnown) {
-      const proven = await signIn.prove({ email, password, code }, origin);
-      if (proven === "second factor required") {
+      const person = await signIn.prove({ email, password, code }, origin);
+      if (person === "second factor required") {
         throw refusal("MISSING", { field: "code" }, "code: it is missing", Code.Unauthenticated);
       }
+      proven = person.password_hash;
     } else {
       requirePassword("password", password, email);
-      hash = await passwords.hash(password, origin);
+      proven = hash = await passwords.hash(password, origin);
     }
-    const user = await invitations.accept(token, hash);
+    const user = { ...await invitations.accept(token, hash), password_hash: proven };
     return { session: await signIn.begin(user, "password", origin), user, organizationId: orgId };
   }
 }

@@ -145,7 +145,10 @@ export class SignIn {
     return { kind: "signed in", session: await this.begin(user, "link", origin), user };
   }
 
-  /** @param mostMs when it ends at the latest, milliseconds since 1970 */
+  /**
+   * @param user for a session by password, with the hash of the one that was proven
+   * @param mostMs when it ends at the latest, milliseconds since 1970
+   */
   async begin(
     user: UserRow,
     method: Parameters<Sessions["start"]>[1],
@@ -153,7 +156,8 @@ export class SignIn {
     mostMs?: number,
   ): Promise<Started> {
     note(user.email);
-    return await this.options.sessions.start(user.id, method, origin, mostMs);
+    const proven = method === "password" ? user.password_hash : undefined;
+    return await this.options.sessions.start(user.id, method, origin, mostMs, proven);
   }
 
   /** Mails a link to set a password to whom that address belongs, if it is a person of this cloud. */
