@@ -1,6 +1,6 @@
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { Code, type ServiceImpl } from "@connectrpc/connect";
+import { Code, type ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import { requireFew } from "../../api/lists/few.ts";
 import { canonicalJson } from "../../../shared/base/json/json.ts";
 import {
@@ -13,7 +13,8 @@ import {
 } from "../../../shared/gen/viam/app/data/v1/data_pb.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
 import type { Callers } from "../../accounts/access/callers.ts";
-import type { Scope } from "../../accounts/access/scope.ts";
+import { notFound, type Scope } from "../../accounts/access/scope.ts";
+import { stillAllowed } from "../../accounts/access/still_allowed.ts";
 import { pageSize, pageToken, parsePageToken } from "../../api/paging/paging.ts";
 import { parseObject, parseTexts } from "./stored_json.ts";
 import { invalid } from "./capture.ts";
@@ -98,25 +99,38 @@ export function tabularMethods(options: TabularMethodsOptions): Methods {
       const byId = new Map(sources.map((source) => [source.id, source]));
       const span = { ...readInterval(request.interval, "interval"), signal: context.signal };
       const hasParameters = parameterCheck(request.additionalParameters);
-      for await (const row of readings.all([...byId.keys()], span)) {
-        context.signal.throwIfAborted();
-        const source = byId.get(row.source_id);
-        if (!source || !hasParameters(row)) continue;
-        yield create(ExportTabularDataResponseSchema, {
-          partId: source.part_id,
-          resourceName: source.component_name,
-          resourceSubtype: source.component_type,
-          methodName: source.method_name,
-          timeCaptured: timestampOf(row.received_us),
-          organizationId: source.org_id,
-          locationId: source.location_id,
-          robotName: source.machine_name,
-          robotId: source.machine_id,
-          partName: source.part_name,
-          methodParameters: parseObject(row.parameters),
-          tags: parseTexts(row.tags),
-          payload: parseObject(row.data),
-        });
+      let refused: ConnectError | undefined;
+      const check = stillAllowed(callers, context, scope, async (now) => {
+        const left = new Set((await sourcesOfMethod(now, request)).map(({ id }) => id));
+        if (!sources.every(({ id }) => left.has(id))) throw notFound("part", request.partId);
+      });
+      // It lasts as long as the caller takes to read it, and gives what arrives meanwhile.
+      const unwatch = callers.watch(check, (error) => refused = error);
+      try {
+        await check();
+        for await (const row of readings.all([...byId.keys()], span)) {
+          context.signal.throwIfAborted();
+          if (refused) throw refused;
+          const source = byId.get(row.source_id);
+          if (!source || !hasParameters(row)) continue;
+          yield create(ExportTabularDataResponseSchema, {
+            partId: source.part_id,
+            resourceName: source.component_name,
+            resourceSubtype: source.component_type,
+            methodName: source.method_name,
+            timeCaptured: timestampOf(row.received_us),
+            organizationId: source.org_id,
+            locationId: source.location_id,
+            robotName: source.machine_name,
+            robotId: source.machine_id,
+            partName: source.part_name,
+            methodParameters: parseObject(row.parameters),
+            tags: parseTexts(row.tags),
+            payload: parseObject(row.data),
+          });
+        }
+      } finally {
+        unwatch();
       }
     },
 

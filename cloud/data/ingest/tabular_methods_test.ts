@@ -85,6 +85,36 @@ Deno.test("TabularDataByFilter() pages through many sources in the order of time
   );
 });
 
+Deno.test("ExportTabularData() ends when its caller's key is revoked in the middle", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const sync = cloud.client(DataSyncService, partSecret(made));
+  const upload = (from: number, count: number) =>
+    uploadTemperatures(sync, made.part_id, from, Array.from({ length: count }, (_, at) => at));
+  await upload(NOON, 3_000);
+  const owner = cloud.app(made);
+  const keyOn = (resourceType: string, resourceId: string) =>
+    owner.createKey({
+      name: resourceType,
+      authorizations: [{ authorizationId: "owner", resourceType, resourceId }],
+    });
+  for (const [type, on] of [["robot", made.machine_id], ["organization", made.org_id]] as const) {
+    const { id, key } = await keyOn(type, on);
+    const data = cloud.client(DataService, { type: "api-key", entity: id, payload: key });
+    let count = 0;
+    const reading = (async () => {
+      const climate = { resourceName: "climate", methodName: "Readings", partId: made.part_id };
+      for await (const _ of data.exportTabularData(climate)) {
+        count++;
+        if (count === 1) await keyOn("robot", made.machine_id); // others' access changes nothing
+        if (count === 100) await owner.deleteKey({ id });
+      }
+    })();
+    assert.equal((await failure(reading)).code, Code.Unauthenticated);
+    assert.ok(count >= 100 && count < 3_000, `${count}`);
+  }
+});
+
 Deno.test("TabularDataByFilter() gives what every part of the filter allows", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();
