@@ -198,7 +198,7 @@ export function openDataServices(options: DataServicesOptions) {
         .service(
           DatasetService,
           withCallFailures({
-            ...datasetService({ callers, queries, clock, random }),
+            ...datasetService({ callers, queries, clock, random, archives: options.archives }),
             ...exportMethods({ callers, exports, urls, clock }),
           }),
         ),

@@ -13,6 +13,7 @@ import { fileIdsOf } from "../ingest/binary_ids.ts";
 import { filesByIds } from "../ingest/binary_methods.ts";
 import { invalid, tooMany } from "../ingest/capture.ts";
 import { checkedName } from "../ingest/names.ts";
+import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import type { Queries } from "../../storage/database/cloud_database.ts";
 import type { DatasetsTable } from "../../storage/database/data_schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
@@ -36,7 +37,10 @@ type Methods = Omit<
 
 /** Named sets of files, or of sequences. */
 export function datasetService(
-  { callers, queries, clock, random }: DatasetServiceOptions,
+  { callers, queries, clock, random, archives }: DatasetServiceOptions & {
+    /** Holds exports, which go with their dataset. */
+    readonly archives: Pick<BlobStore, "remove">;
+  },
 ): Methods {
   async function insert(
     organizationId: string,
@@ -82,7 +86,13 @@ export function datasetService(
     async deleteDataset({ id }, context) {
       const scope = await callers.scope(context);
       const dataset = await datasetOf(scope, id, "manage");
-      await queries.deleteFrom("datasets").where("id", "=", dataset.id).execute();
+      const exports = await queries.transaction().execute(async (transaction) => {
+        const rows = await transaction.selectFrom("sequence_exports").select("id")
+          .where("dataset_id", "=", dataset.id).where("state", "=", "completed").execute();
+        await transaction.deleteFrom("datasets").where("id", "=", dataset.id).execute();
+        return rows;
+      });
+      for (const archive of exports) await archives.remove(archive.id);
       return {};
     },
 

@@ -34,6 +34,8 @@ export interface SequenceExportsOptions extends ExportSources {
 /** How long an archive is kept, milliseconds. */
 export const EXPORT_KEPT_MS = 24 * 60 * 60_000;
 const LARGEST_BYTES = 64 * 1024 ** 3;
+/** Archives of an organisation that has so much of them begin no other one. */
+const MOST_KEPT_BYTES = LARGEST_BYTES;
 /** Exports of one organisation that run or wait. */
 const MOST_RUNNING = 10;
 const CLEAN_EVERY_MS = 10 * 60_000;
@@ -60,6 +62,19 @@ export class SequenceExports {
           "TRY_LATER",
           {},
           `${MOST_RUNNING} exports of this organisation are running; try again when one is done`,
+          Code.ResourceExhausted,
+        );
+      }
+      const { kept } = await transaction.selectFrom("sequence_exports")
+        .select((eb) => eb.fn.sum<number | null>("size").as("kept"))
+        .where("org_id", "=", dataset.org_id).where("dataset_id", "!=", dataset.id)
+        .executeTakeFirstOrThrow();
+      if (Number(kept) >= MOST_KEPT_BYTES) {
+        throw refusal(
+          "TRY_LATER",
+          {},
+          `the exports of this organisation have ${kept} bytes; try again when some of them are ` +
+            "a day old, or delete their datasets",
           Code.ResourceExhausted,
         );
       }
@@ -163,8 +178,17 @@ export class SequenceExports {
         export: id,
         error: String(error),
       });
-      await this.#end(id, { state: "failed", error: reasonOf(error) });
+      return void await this.#end(id, { state: "failed", error: reasonOf(error) });
     }
+    await this.#removeBefore(row);
+  }
+
+  /** Removes what exports of the same dataset gave earlier: many would fill the disk. */
+  async #removeBefore({ seq, dataset_id }: ExportRow): Promise<void> {
+    const { queries, archives } = this.options;
+    const old = await queries.deleteFrom("sequence_exports").where("dataset_id", "=", dataset_id)
+      .where("seq", "<", seq).where("state", "=", "completed").returning("id").execute();
+    for (const { id } of old) await archives.remove(id);
   }
 
   async #end(id: string, change: Partial<ExportRow>): Promise<boolean> {

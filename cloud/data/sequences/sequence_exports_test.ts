@@ -171,6 +171,36 @@ Deno.test("the link of an export opens nothing else and ends, and the archive go
   assert.deepEqual(left, []);
 });
 
+Deno.test("a dataset keeps one archive, an organisation so much of them, and none when it is deleted", async () => {
+  await using it = await opened();
+  const { datasetId } = await it.walk();
+  const archives = () =>
+    [...Deno.readDirSync(it.cloud.path("data-exports"))].filter(({ isFile }) => isFile)
+      .map(({ name }) => name);
+  const jobs = [];
+  for (let n = 0; n < 3; n++) {
+    jobs.push((await it.datasets.startSequenceDatasetExport({ datasetId })).jobId);
+    await it.work();
+    assert.deepEqual(archives(), [jobs[n]]);
+  }
+  const gone = await failure(it.datasets.getSequenceDatasetExport({ jobId: jobs[1] ?? "" }));
+  assert.equal(gone.code, Code.NotFound);
+
+  const other = await it.dataset("others");
+  await it.cloud.folder.database.queries.updateTable("sequence_exports")
+    .set({ size: 64 * 1024 ** 3 }).execute();
+  const refused = await failure(it.datasets.startSequenceDatasetExport({ datasetId: other }));
+  assert.equal(refused.code, Code.ResourceExhausted);
+  await it.datasets.startSequenceDatasetExport({ datasetId }); // takes the place of its own
+  await it.work();
+  await it.datasets.startSequenceDatasetExport({ datasetId: other });
+  await it.work();
+  assert.equal(archives().length, 2);
+
+  for (const id of [datasetId, other]) await it.datasets.deleteDataset({ id });
+  assert.deepEqual(archives(), []);
+});
+
 Deno.test("exports tell what is wrong, go with their dataset, and leave out files that are gone", async () => {
   await using it = await opened();
   const { datasetId, images } = await it.walk();
