@@ -306,6 +306,42 @@ Deno.test("StreamingDataCaptureUpload() stores a large image in pieces", async (
   assert.equal(found.metadata.annotations.classifications[0]?.label, "day");
 });
 
+Deno.test("FileUpload() has room for others however many slow uploads one organisation has", async () => {
+  await using cloud = await TestCloud.open();
+  const made = await cloud.bootstrap();
+  const other = await cloud.bootstrap({ organization: "Other" });
+  const sync = cloud.client(DataSyncService, partSecret(made));
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const metadata = imageMetadata(made.part_id);
+  const begun = Array.from({ length: 64 }, async (_, at) => {
+    const piece = (value: number) => {
+      const data = new Uint8Array([at, value]);
+      return { uploadPacket: { case: "fileContents" as const, value: { data } } };
+    };
+    return await sync.fileUpload(async function* () {
+      yield { uploadPacket: { case: "metadata" as const, value: metadata } };
+      yield piece(1);
+      await over;
+      yield piece(2);
+    }());
+  });
+  const codes: number[] = [];
+  const ended = begun.map((upload) => upload.catch(({ code }) => codes.push(code)));
+  const incoming = cloud.path("data-files/incoming");
+  const what = "uploads under way";
+  await waitFor(() => [...Deno.readDirSync(incoming)].length + codes.length === 64, {
+    ...{ deadlineMs: 60_000, what },
+  });
+  const upload = cloud.client(DataSyncService, partSecret(other));
+  const { fileId } = await upload.fileUpload(
+    filePieces(imageMetadata(other.part_id), new Uint8Array([7])),
+  );
+  assert.notEqual(fileId, "");
+  end();
+  await Promise.all(ended);
+  assert.deepEqual(codes, Array.from({ length: 16 }, () => Code.ResourceExhausted));
+});
+
 Deno.test("FileUpload() leaves nothing when its caller leaves", async () => {
   await using cloud = await TestCloud.open();
   const made = await cloud.bootstrap();

@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Code } from "@connectrpc/connect";
 import type { Transaction } from "kysely";
 import { faultPoint } from "../../../shared/base/faults/fault_point.ts";
 import type { Clock } from "../../../shared/base/time/clock.ts";
@@ -9,6 +8,7 @@ import type { CloudDatabase, Queries } from "../../storage/database/cloud_databa
 import type { CloudTables } from "../../storage/database/schema.ts";
 import type { Random } from "../../storage/keys/random.ts";
 import { type Blob, type BlobStore, BlobTooLargeError } from "../../storage/blobs/blob_store.ts";
+import { UploadPlaces } from "../../storage/blobs/upload_places.ts";
 import { uploadFailure } from "../../storage/blobs/upload_failure.ts";
 import type { Capture, CaptureTimes } from "./capture.ts";
 import { keepPosition } from "./captured_position.ts";
@@ -18,7 +18,6 @@ import type { Sources } from "./sources.ts";
 import { dateOf } from "./times.ts";
 import { fileDigest, readingsDigest } from "./upload_identity.ts";
 import { addUsage, NOTHING, quotaExceeded, readSettings, roomFor } from "./usage.ts";
-import { refusal } from "../../../shared/rpc/reasons.ts";
 
 export interface IngestionOptions {
   readonly queries: Queries;
@@ -57,7 +56,7 @@ export interface NewAnnotation {
   readonly yMax: number;
 }
 
-/** Uploads of files at the same moment; each holds a file open. */
+/** Uploads of files at the same moment. */
 const MOST_UPLOADS = 64;
 
 /**
@@ -66,7 +65,7 @@ const MOST_UPLOADS = 64;
  * what makes it the same.
  */
 export class Ingestion {
-  #uploads = 0;
+  readonly #uploads = new UploadPlaces(MOST_UPLOADS, "files");
 
   constructor(private readonly options: IngestionOptions) {}
 
@@ -138,15 +137,7 @@ export class Ingestion {
     contents: AsyncIterable<Uint8Array>,
   ): Promise<string> {
     const { queries, transact, files, random, fileLimitBytes, sources, listener } = this.options;
-    if (this.#uploads >= MOST_UPLOADS) {
-      throw refusal(
-        "TRY_LATER",
-        {},
-        `${MOST_UPLOADS} files are being uploaded; try again when one of them is done`,
-        Code.ResourceExhausted,
-      );
-    }
-    this.#uploads++;
+    const end = this.#uploads.take(part.org_id);
     try {
       const room = await roomFor(queries, part.org_id);
       const limit = Math.min(room, fileLimitBytes);
@@ -172,7 +163,7 @@ export class Ingestion {
     } catch (error) {
       throw uploadFailure(error, "file", fileLimitBytes, "--data-file-limit");
     } finally {
-      this.#uploads--;
+      end();
     }
   }
 

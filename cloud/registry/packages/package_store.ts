@@ -16,6 +16,7 @@ import type { BlobStore } from "../../storage/blobs/blob_store.ts";
 import { type BlobUpkeep, keepBlobsSwept } from "../../storage/blobs/blob_sweep.ts";
 import { tellFollowers } from "./followers.ts";
 import { requireUnused } from "./item_users.ts";
+import { UploadPlaces } from "../../storage/blobs/upload_places.ts";
 import { uploadFailure } from "../../storage/blobs/upload_failure.ts";
 import { refusal } from "../../../shared/rpc/reasons.ts";
 
@@ -53,12 +54,12 @@ export interface OwnUpload {
   readonly alongside: (transaction: Queries) => Promise<void>;
 }
 
-/** Uploads of callers at the same moment; each holds a file open. */
+/** Uploads of callers at the same moment. */
 const MOST_UPLOADS = 32;
 
 /** Packages: registry items, their versions and the files of these, rows and blobs. */
 export class PackageStore {
-  #uploads = 0;
+  readonly #uploads = new UploadPlaces(MOST_UPLOADS, "packages");
 
   constructor(private readonly options: PackageStoreOptions) {}
 
@@ -95,15 +96,7 @@ export class PackageStore {
     own?: OwnUpload,
   ): Promise<FileRow> {
     const { blobs, random, queries, changes, limitBytes } = this.options;
-    if (this.#uploads >= MOST_UPLOADS && !own) {
-      throw refusal(
-        "TRY_LATER",
-        {},
-        `${MOST_UPLOADS} packages are being uploaded; try again when one of them is done`,
-        Code.ResourceExhausted,
-      );
-    }
-    this.#uploads++;
+    const end = this.#uploads.take(wanted.orgId, own !== undefined);
     try {
       const blob = await blobs.receive(random.uuid(), contents, limitBytes);
       try {
@@ -123,7 +116,7 @@ export class PackageStore {
     } catch (error) {
       throw uploadFailure(error, "package", limitBytes);
     } finally {
-      this.#uploads--;
+      end();
     }
   }
 
