@@ -15,6 +15,7 @@ import type { Callers } from "../access/callers.ts";
 import type { OrganizationRow } from "../access/scope.ts";
 import { giveRole } from "../people/users.ts";
 import { createOrganization } from "./creation.ts";
+import { removeOrganization, requireEmpty } from "./organization_deletion.ts";
 import { toOrganization } from "./organization_methods.ts";
 
 export interface OwnOrganizationMethodsOptions {
@@ -64,9 +65,7 @@ export function ownOrganizationMethods(
           { orgId: organization.id, partId: undefined, kind: "access" },
           clock.now(),
         );
-        await transaction.deleteFrom("api_keys").where("org_id", "=", organization.id).execute();
-        await transaction.deleteFrom("locations").where("org_id", "=", organization.id).execute();
-        await transaction.deleteFrom("organizations").where("id", "=", organization.id).execute();
+        await removeOrganization(transaction, organization);
       });
       await changes.drain();
       return {};
@@ -105,33 +104,6 @@ export function ownOrganizationMethods(
       return { organizations: rows.filter(fits).map(toDetails) };
     },
   };
-}
-
-const HOLD_ORGANIZATIONS = [
-  { table: "machines", what: "machines" },
-  { table: "registry_items", what: "items in the registry" },
-  { table: "data_sources", what: "captured data" },
-  { table: "datasets", what: "datasets" },
-] as const;
-
-async function requireEmpty(queries: Queries, organization: OrganizationRow): Promise<void> {
-  const first = await queries.selectFrom("organizations").select("id")
-    .orderBy("created_at").orderBy("id").executeTakeFirst();
-  if (first?.id === organization.id) {
-    throw new ConnectError(
-      "this is the cloud's first organisation, whose owners keep the releases; it stays",
-      Code.FailedPrecondition,
-    );
-  }
-  for (const { table, what } of HOLD_ORGANIZATIONS) {
-    const row = await queries.selectFrom(table).select("org_id")
-      .where("org_id", "=", organization.id).executeTakeFirst();
-    if (!row) continue;
-    throw new ConnectError(
-      `organisation ${organization.name} has ${what}; delete them first`,
-      Code.FailedPrecondition,
-    );
-  }
 }
 
 function toDetails(row: OrganizationRow): OrgDetails {
