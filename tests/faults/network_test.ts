@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { eventually, rigTest } from "../e2e/rig.ts";
 import { TcpProxy } from "./tcp_proxy.ts";
 
-/** Far less than the five minutes after which a machine asks without being told. */
+/** Far less than the five minutes after which a machine asks on its own. */
 const CUT_STREAM_MS = 90_000;
 
 rigTest("a save made while the network is cut reaches the machine once it is back", async (rig) => {

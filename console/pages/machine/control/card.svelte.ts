@@ -53,7 +53,7 @@ const LONGEST_PAUSE_MS = 8_000;
  * Asks again and again, each time `everyMs` after the last answer, until the returned function is
  * called; more seldom while it fails, and not while the page is hidden.
  *
- * @param ask may go on after that, when its card is gone: its client is taken before
+ * @param ask may still run after that, when its card is gone: it takes its client before
  */
 export function poll(
   ask: () => Promise<void>,
