@@ -25,6 +25,8 @@ export async function runCloudOnce(
   machine: { readonly partId: string; readonly secret: string },
 ): Promise<void> {
   const log = memoryLogger("machine-cloud");
+  // Opening writes, for which it could not wait for a transaction of the cloud in this process.
+  const { database } = await openDataFolder(dataDir, systemRandom);
   const cloud = await startCloud({
     dataDir,
     listen: { hostname: "127.0.0.1", port: 0 },
@@ -55,7 +57,6 @@ export async function runCloudOnce(
       data: { case: "struct", value: { readings: { cpu: 50 } } },
     }],
   });
-  const { database } = await openDataFolder(dataDir, systemRandom);
   const isOver = async () => {
     const rows = await database.queries.selectFrom("deliveries").select("state").execute();
     return rows.length === 2 && rows.every(({ state }) => state !== "pending");
